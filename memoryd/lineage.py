@@ -1,10 +1,10 @@
 """Lineage of memories: merged, corrected, forgotten, repeated. No other module interprets links and dates for this purpose.
 
-- MERGED: the target made the same statement as this memory, which replaced it and inherited its sessions and uses.
+- MERGED: the target makes the same statement as this memory, which replaced it and inherited its sessions and uses.
 - SUPERSEDES: the target was true until this memory corrected it or gave a new answer. It keeps its own sessions.
 - SUPERSEDES with CONTRADICTS: the target contradicted this memory and was dropped in its favour.
 
-Files written before version 0.9 use SUPERSEDES for merges and corrections. `with_merges` distinguishes them by their dates.
+Files written before version 0.9 use SUPERSEDES for both merges and corrections. `with_merges` distinguishes them by date.
 """
 
 from __future__ import annotations
@@ -15,34 +15,34 @@ from dataclasses import replace
 from memoryd.core.types import Link, LinkType, MemoryItem, Status
 
 Get = Callable[[str], MemoryItem | None]
-# Types of links to memories that were replaced, for whatever reason.
+# Link types to replaced memories, whatever the reason.
 SUCCESSION = (LinkType.MERGED, LinkType.SUPERSEDES)
 
 
 def merge_links(sources: Iterable[str]) -> tuple[Link, ...]:
-    """Create the links from a memory to the ones that were merged into it."""
+    """Create the links from a memory to those merged into it."""
     return tuple(Link(LinkType.MERGED, id) for id in sources)
 
 
 def merged_ids(item: MemoryItem) -> tuple[str, ...]:
-    """Return the ids of the memories that were merged into this one as duplicates."""
+    """Return the ids of the duplicates merged into this memory."""
     return tuple(dict.fromkeys(link.target for link in item.links if link.type is LinkType.MERGED))
 
 
 def merged_from(item: MemoryItem, get: Get) -> list[MemoryItem]:
-    """Return the memories merged into this one that still exist and have not been restored since."""
+    """Return the memories merged into this one that still exist and have not been restored."""
     found = [old for id in merged_ids(item) if (old := get(id)) is not None]
     return [old for old in found if old.status is not Status.ACTIVE]
 
 
 def replaced_ids(item: MemoryItem) -> tuple[str, ...]:
-    """Return the ids of all memories that this one replaced, whether they were merged, corrected or contradicted."""
+    """Return the ids of all memories that this one replaced by merging, correcting or contradicting them."""
     linked = (link.target for link in item.links if link.type in SUCCESSION)
     return tuple(dict.fromkeys([*linked, *([item.supersedes] if item.supersedes else [])]))
 
 
 def corrected_ids(item: MemoryItem) -> tuple[str, ...]:
-    """Return the ids of the memories that this one showed to be no longer true."""
+    """Return the ids of the memories that are no longer true according to this one."""
     merged = set(merged_ids(item))
     return tuple(id for id in replaced_ids(item) if id not in merged)
 
@@ -61,7 +61,7 @@ def earlier_wordings(item: MemoryItem, get: Get) -> list[str]:
 
 
 def with_merges(item: MemoryItem, get: Get) -> MemoryItem:
-    """Convert the SUPERSEDES links that older versions wrote for merges to MERGED. Return the same object if there are none.
+    """Convert the SUPERSEDES links written by older versions for merges to MERGED. Return the same object if there are none.
 
     A merged memory has the date of its earliest source, while a corrected memory is older than its correction.
     """
@@ -82,6 +82,6 @@ def _is_source(old: MemoryItem | None, item: MemoryItem) -> bool:
 def as_before_merged(data: bytes) -> bytes:
     """Return the bytes of a memory file as they were before `with_merges`.
 
-    An undo then does not mistake the conversion for an edit.
+    This prevents an undo from mistaking the conversion for an edit.
     """
     return data.replace(b"type: MERGED,", b"type: SUPERSEDES,")

@@ -1,8 +1,8 @@
 """The Orchestrator: the only writer, and the only module that knows which stores exist.
 
-The Markdown store, the source of truth, is written first. The graph follows in the same call, vectors in the background,
-since a model takes milliseconds per text. Indexes that are damaged, outdated or made by another model are detected and
-rebuilt from the Markdown. Until then, queries are answered from the other indexes.
+The Markdown store, the source of truth, is written first. The graph follows in the same call. Vectors follow in the
+background, because a model takes milliseconds per text. Indexes that are damaged, outdated or made by another model
+are detected and rebuilt from the Markdown. Until then, queries are answered from the other indexes.
 """
 
 from __future__ import annotations
@@ -57,21 +57,21 @@ EVERY_PROJECT = "*"
 CHECK_NEWEST = 50
 HAD_MEMORIES_NOTE = "had memories"
 _OFFLINE = Route(Backend.GRAPH, "offline", "the database can't be reached, so the copy on this machine was searched")
-MERGE_LINKS = "links of merges"  # name under which the ledger records the one-time conversion
-# Maximum size of a batch whose links are written at once. The links of a larger batch follow in the background, after it is
-# durable and searchable by words.
+MERGE_LINKS = "links of merges"  # Name under which the ledger records the one-time conversion.
+# Maximum size of a batch whose links are written immediately. For a larger batch, links follow in the background,
+# once it is durable and searchable by words.
 LINKED_AT_ONCE = 100
 # Maximum time that a purge waits for an embedding batch in progress, which may include the memory.
 BATCH_SECONDS = 20.0
 
 
 class Orchestrator:
-    """A MemoryStore over Markdown, vectors and graph. Thread-safe.
+    """A MemoryStore over Markdown files, vectors and a graph. Thread-safe.
 
     Args:
         settings: All settings of memoryd.
         clock: Source of the current time.
-        embedder: Embeds texts. With None (or `rank = bm25`), searches use words only.
+        embedder: Embeds texts. With None (or `rank = bm25`), searches use only words.
         ledger: Records manual edits, if given.
         encoder: Token encoder for `rank = maxsim`. Without one, hits are ranked as with `hybrid`.
     """
@@ -144,7 +144,7 @@ class Orchestrator:
     def catch_up(self) -> SyncReport:
         """Bring every index up to date with the Markdown files. Embedding continues in the background.
 
-        If the memories are in a database that can't be reached, this is postponed until it is back (see `listen`).
+        If the memories are in an unreachable database, this is postponed until it is back (see `listen`).
         """
         try:
             return self._catch_up()
@@ -179,7 +179,7 @@ class Orchestrator:
                 self._close_old(old, hit.item)
 
     def _migrate_merges(self) -> None:
-        """Convert the merges that older versions recorded to their own link type. This is done once."""
+        """Convert merges recorded by older versions to their own link type. This is done once."""
         if self._database is not None or self._ledger is None or self._ledger.is_done(MERGE_LINKS):
             return
         with self._writing:
@@ -232,8 +232,8 @@ class Orchestrator:
         self._embedder_error = ""
 
     def _drop_purged(self, ids: Sequence[str]) -> None:
-        """Remove the vectors of memories that were deleted while they were being embedded."""
-        with self._writing:  # a concurrent sync may still read deleted items from the graph
+        """Remove the vectors of memories that were deleted while being embedded."""
+        with self._writing:  # A concurrent sync may still read deleted items from the graph.
             held = self._markdown.fetch(ids)
             if gone := [id for id in ids if id not in held]:
                 self._unindex(gone)
@@ -248,12 +248,12 @@ class Orchestrator:
             yield
         except EmbeddingError as error:
             if not self._embedder_error:
-                log.warning("embedder failed, words only: %s", error)
+                log.warning("embedder failed, using words only: %s", error)
             self._embedder_error = str(error)
 
     @contextmanager
     def _unless_offline(self) -> Iterator[None]:
-        """Run work that can be postponed. If the database can't be reached, note the fact instead of raising the error."""
+        """Run postponable work. If the database can't be reached, record that instead of raising the error."""
         try:
             yield
         except DatabaseUnavailable as error:
@@ -261,11 +261,14 @@ class Orchestrator:
 
     def _note_offline(self, error: DatabaseUnavailable) -> None:
         if not self._offline:
-            log.warning("working with what reached this machine: %s", error)
+            log.warning("working with the memories that reached this machine: %s", error)
         self._offline = error.message
 
     def listen(self, on_change: Callable[[], object]) -> bool:
-        """Follow changes to the database by other machines, calling `on_change` after each. Return False without a database."""
+        """Follow changes that other machines make to the database, calling `on_change` after each.
+
+        Return False without a database.
+        """
         if self._database is None:
             return False
 
@@ -281,7 +284,7 @@ class Orchestrator:
     # MemoryStore
 
     def writing(self) -> AbstractContextManager[object]:
-        """Block all other writers of this process for the duration of a `with` block. Readers continue."""
+        """Block all other writers in this process during a `with` block. Readers continue."""
         return self._writing
 
     def write(self, item: MemoryItem) -> str:
@@ -301,7 +304,7 @@ class Orchestrator:
         return ids
 
     def _touch_known(self, ids: Sequence[str]) -> None:
-        """Mark the projects of memories as touched, before the memories are changed."""
+        """Mark the projects of memories as touched before the memories are changed."""
         try:
             self._touch(self._markdown.fetch(ids).values())
         except DatabaseUnavailable as error:
@@ -321,7 +324,7 @@ class Orchestrator:
         return replace(item, created_at=self._clock.now())
 
     def _with_check(self, item: MemoryItem) -> MemoryItem:
-        """Compile the check of a new or reworded rule. A check that the user edited or removed is left unchanged."""
+        """Compile the check of a new or reworded rule. A check that the user edited or removed is not changed."""
         from memoryd.guard.binding import may_bind
 
         if not may_bind(item):
@@ -332,14 +335,14 @@ class Orchestrator:
         earlier = before or (self._known(item.supersedes) if item.supersedes else None)
         if item.check is not None and (earlier is None or item.check != earlier.check):
             return item
-        from memoryd.guard.compile import compile_rule  # slow to import, and few processes need it
+        from memoryd.guard.compile import compile_rule  # Slow to import, and needed by few processes.
 
         check = compile_rule(item.content)
         mode = item.check.mode if item.check else None
         return replace(item, check=replace(check, mode=mode) if check else None)
 
     def checked(self) -> Sequence[MemoryItem]:
-        """Return the memories that have a check. The result is cached and updated when memories change."""
+        """Return the memories with a check. The result is cached and updated when memories change."""
         if self._checks is None:
             with self._writing:
                 self._checks = {item.id: item for item in self._markdown.checked()}
@@ -351,7 +354,7 @@ class Orchestrator:
         if known is None:
             return
         changed = {item.id: item for item in items if item.check is not None or item.id in known}
-        if changed:  # a new mapping, so that readers need no lock
+        if changed:  # A new mapping, so that readers need no lock.
             self._checks = {id: item for id, item in {**known, **changed}.items() if item.check is not None}
             self.checks_revision += 1
 
@@ -381,7 +384,7 @@ class Orchestrator:
     def get(self, id: str) -> MemoryItem | None:
         """Return the item, or None if it does not exist.
 
-        While the database can't be reached, this is the last version that this machine received.
+        While the database can't be reached, this is the last version received by this machine.
 
         Raises:
             DatabaseUnavailable: The database can't be reached, and this machine has never received the item.
@@ -411,9 +414,9 @@ class Orchestrator:
         self._touched |= {EVERY_PROJECT if item.scope is Scope.USER else item.project for item in items}
 
     def take_touched(self) -> set[str]:
-        """Return the projects with memories that changed since the last call.
+        """Return the projects with memories that have changed since the last call.
 
-        Includes EVERY_PROJECT if the user's own memories changed.
+        Includes EVERY_PROJECT if the user's own memories have changed.
         """
         with self._writing:
             touched, self._touched = self._touched, set()
@@ -431,7 +434,7 @@ class Orchestrator:
                 self._late.delete(id)
 
     def search(self, query: Query, k: int = 8) -> list[Hit]:
-        """Return at most k hits, best first. Use `explain` to get the route too."""
+        """Return up to k hits, best first. `explain` also returns the route."""
         return self.explain(query, k)[1]
 
     def explain(self, query: Query, k: int = 8) -> tuple[Route, list[Hit]]:
@@ -445,14 +448,14 @@ class Orchestrator:
         try:
             found = self._ranked(asked, k)
         except DatabaseUnavailable as error:
-            # The graph holds a copy of every memory that this machine has received.
+            # The graph contains a copy of every memory that this machine has received.
             self._note_offline(error)
             return _OFFLINE, self._search_graph(asked, k)
         self._offline = ""
         return found
 
     def _ranked(self, asked: Query, k: int) -> tuple[Route, list[Hit]]:
-        if asked.backend is not Backend.MARKDOWN or self._loaded:  # a query by words does not wait for a model to load
+        if asked.backend is not Backend.MARKDOWN or self._loaded:  # A query by words does not wait for a model to load.
             with self._embedding():
                 found = self.ranker.search(
                     asked, k, CandidateSources(self._markdown, self._vector, self._search_graph, self._late)
@@ -505,7 +508,7 @@ class Orchestrator:
         self.write(replace(old, status=Status.SUPERSEDED, expired_at=old.expired_at or new.created_at, valid_to=ended))
 
     def forget(self, id: str) -> MemoryItem:
-        """Blacklist a memory and the ones merged into it. They are never recalled, and copies of them are refused."""
+        """Blacklist a memory and those merged into it. They are never recalled, and copies of them are refused."""
         with self._writing:
             for source in merged_from(self.require(id), self.get):
                 self.update(source.id, status=Status.BLACKLISTED)
@@ -555,7 +558,7 @@ class Orchestrator:
     def scrub_if_due(self, most: int) -> None:
         """Scrub the indexes if texts were deleted or replaced and there are at most `most` memories.
 
-        After `forget`, only `inverted_index.json` is updated: the file and its index entries are kept.
+        After `forget`, only `inverted_index.json` is updated. The file and its index entries are kept.
         """
         if not (self._scrub_due or self._listing_due) or self._markdown.size() > most:
             return
@@ -568,15 +571,15 @@ class Orchestrator:
     def restore(self, id: str) -> MemoryItem:
         """Undo the deletion, forgetting or supersession of this memory.
 
-        A memory that was superseded before it was forgotten becomes superseded again, and a second call activates it. One that
-        is superseded changes places with its replacement. A candidate is restored as a candidate.
+        A memory superseded before it was forgotten becomes superseded again, and a second call activates it. A
+        superseded memory swaps places with its replacement. A candidate is restored as a candidate.
         """
         item = self.get(id) or self._markdown.restore(id)
         if item is None:
             raise NotFoundError(f"There is no memory '{id}', not even in the trash.", fix="See 'memoryd list --status all'.")
         successor = self._active_successor(id)
         if item.status is Status.BLACKLISTED and successor is not None:
-            # it was superseded before it was forgotten: reactivating it would leave two conflicting memories
+            # It was superseded before it was forgotten. Reactivating it would leave two conflicting memories.
             return self.update(id, status=Status.SUPERSEDED, expired_at=successor.created_at)
         tags = tuple(tag for tag in item.tags if tag != HIDDEN_TAG)
         status = Status.CANDIDATE if item.status is Status.CANDIDATE else Status.ACTIVE
@@ -601,7 +604,7 @@ class Orchestrator:
         return revived
 
     def _release(self, id: str) -> None:
-        """Detach the memory's successors. Otherwise the next start would mistake it for an interrupted supersession."""
+        """Detach the memory's successors. Otherwise, the next start would mistake it for an interrupted supersession."""
         for item in self._successors(id):
             if item.supersedes == id:
                 self.write(replace(item, supersedes=None))
@@ -637,14 +640,16 @@ class Orchestrator:
     ) -> list[MemoryItem]:
         """Return the memories closest to a statement. The caller decides whether the statement is known, newer or forbidden.
 
-        Memories whose files a person deleted follow at the end, as blacklisted items. `get` does not find these.
+        Memories whose files were deleted by a person come last, as blacklisted items. `get` does not find these.
         """
         settled = tuple(status for status in statuses if status is not Status.CANDIDATE)
         query = Query(text=content, project=project, statuses=settled, backend=Backend.HYBRID)
         found = [hit.item for hit in self.search(query, k)]
         waiting = replace(query, statuses=(Status.CANDIDATE,))
         if len(settled) < len(statuses) and not self._offline and self.count(waiting):
-            found += [hit.item for hit in self.search(waiting, k)]  # searched separately, or their number would hide the rest
+            found += [
+                hit.item for hit in self.search(waiting, k)
+            ]  # Searched separately. Otherwise, their number would hide the rest.
         return [*found, *self._manual_edits.forbidden(content, project)]
 
     def compare(self, old: Assertion, new: Assertion) -> Comparison:
@@ -658,7 +663,7 @@ class Orchestrator:
     # Candidates
 
     def make_room(self, project: str) -> None:
-        """Delete the least promising candidates of a project that has too many."""
+        """Delete the least promising candidates if a project has too many."""
         query = Query(project=project, statuses=(Status.CANDIDATE,))
         if not self._offline and self.count(query) > candidates.MAX_CANDIDATES:
             for item in candidates.surplus(self._markdown.page(query, 2 * candidates.MAX_CANDIDATES)):
@@ -676,7 +681,7 @@ class Orchestrator:
         return faded
 
     def related(self, id: str, *, depth: int = 2, types: Sequence[LinkType] = (), k: int = 10) -> list[Related]:
-        """Return the memories that are linked with this one, nearest first."""
+        """Return the memories linked with this one, nearest first."""
         self.require(id)
         return self._in_graph(lambda graph: graph.related(id, depth=depth, types=types, k=k))
 
@@ -694,7 +699,7 @@ class Orchestrator:
     def page(self, query: Query, k: int, after: str = "") -> list[MemoryItem]:
         """Return the newest items that pass the filters, starting after the key `after` if given.
 
-        Memories recorded while the clock was ahead come last. Otherwise they would lead each list until that day.
+        Memories recorded while the clock was ahead come last. Otherwise, they would lead each list until that day.
 
         Raises:
             InputError: `after` is not a key.
@@ -709,7 +714,7 @@ class Orchestrator:
         return found + self._markdown.page(ahead, k - len(found), place if begun else None) if len(found) < k else found
 
     def place_of(self, item: MemoryItem) -> str:
-        """Return the item's key in the order that `page` uses."""
+        """Return the item's key in the order used by `page`."""
         return key_of(item).to_text()
 
     def tally(self, query: Query) -> list[tuple[str, str, int]]:
@@ -729,7 +734,7 @@ class Orchestrator:
         return self._markdown.path_of(id)
 
     def fingerprint(self, id: str) -> str:
-        """Return a digest of the item's file on disk. The digest is empty if there is no file."""
+        """Return a digest of the item's file on disk, or an empty string if there is no file."""
         return self._markdown.fingerprint(id)
 
     def file_of(self, id: str) -> StoredFile | None:
@@ -737,11 +742,11 @@ class Orchestrator:
         return self._markdown.file_of(id)
 
     def read_file(self, relative: str) -> bytes | None:
-        """Return the content of a memory file, given its path below `folder`, or None if there is none."""
+        """Return the content of a memory file, given its path below `folder`, or None if it does not exist."""
         return self._markdown.read_file(relative)
 
     def put_files(self, files: Mapping[str, bytes | None], mtimes_ns: Mapping[str, int]) -> SyncReport:
-        """Write the contents of memory files and index them. A content of None deletes the file."""
+        """Write the contents of memory files and index them. None deletes a file."""
         with self._writing:
             return self.sync(self._markdown.put_files(files, mtimes_ns), by_hand=False)
 
@@ -750,7 +755,7 @@ class Orchestrator:
         return self._in_graph(lambda graph: graph.subgraph(about, query, types=types, depth=depth, most=most))
 
     def names(self, prefix: str, k: int) -> list[tuple[str, int]]:
-        """Return the entities and how often each is mentioned, most mentioned first."""
+        """Return the entities with the number of mentions, most mentioned first."""
         return self._in_graph(lambda graph: graph.entities(prefix, k))
 
     def count(self, query: Query) -> int:
@@ -758,7 +763,7 @@ class Orchestrator:
         return self._markdown.count(query)
 
     def unembedded(self) -> int:
-        """Return the number of memories that wait to be embedded."""
+        """Return the number of memories waiting to be embedded."""
         return self._indexer.waiting()
 
     # Files and health
@@ -769,7 +774,7 @@ class Orchestrator:
         return self._settings.paths.memories
 
     def sync(self, paths: Iterable[Path] | None = None, *, by_hand: bool = True) -> SyncReport:
-        """Apply changes of files below `paths`, or in the whole folder if it is None.
+        """Apply file changes below `paths`, or in the whole folder if it is None.
 
         `by_hand=False` means that memoryd made the changes.
         """
@@ -783,14 +788,14 @@ class Orchestrator:
                 self._index(report.changed)
             if report.changed or report.removed:
                 self.revision += 1
-                self._touched.add(EVERY_PROJECT)  # the file may have had another scope or project before
+                self._touched.add(EVERY_PROJECT)  # The file may have had another scope or project before.
                 self._scrub_due = True
         self._note_vault(report)
         return report
 
     def _note_vault(self, report: SyncReport) -> None:
         if report.removed and self._is_vault_missing():
-            log.warning("The folder of memories %s is missing; memories are found again when it is back.", self.folder)
+            log.warning("The folder of memories %s is missing; memories are picked up again when it is back.", self.folder)
         elif self._markdown.size():
             self._note_memories()
 
@@ -824,14 +829,14 @@ class Orchestrator:
         return item
 
     def migrate(self, store: str, *, prepare: bool = False) -> tuple[int, int]:
-        """Copy all memories to another store. Return the number of memories in it afterwards, and the number copied.
+        """Copy all memories to another store. Return how many are in it afterwards, and how many were copied.
 
         Args:
             store: A value of the setting `store`.
             prepare: Only create or update the tables of a database.
 
         Raises:
-            StoreError: The other store can't be used, or lacks memories afterwards.
+            StoreError: The other store can't be used, or is missing memories afterwards.
         """
         target = open_primary(replace(self._settings, store=store), self._clock, self._embedder).store
         try:
@@ -841,7 +846,7 @@ class Orchestrator:
             target.close()
 
     def reindex(self) -> IndexHealth:
-        """Rebuild every index from the Markdown."""
+        """Rebuild every index from the Markdown files."""
         self._markdown.rebuild()
         self._graph.rebuild()
         if self._vector is not None:
@@ -862,14 +867,17 @@ class Orchestrator:
                 self._vector.maintain()
 
     def health(self) -> IndexHealth:
-        """Return the figures for `status` and `doctor`. While the database can't be reached, they cover this machine's copy."""
+        """Return the figures for `status` and `doctor`.
+
+        While the database can't be reached, they describe this machine's copy.
+        """
         unsent = self._database.waiting() if self._database is not None else 0
         try:
             counts = self.count(Query(statuses=tuple(Status))), self.count(Query())
             broken = tuple(str(error) for error in self._markdown.broken())
         except DatabaseUnavailable as error:
             counts = (len(self._graph.use(lambda graph: graph.digests())),) * 2
-            broken = (str(error), f"{unsent} changes wait for the database. Fix: They are sent when it is back.")
+            broken = (str(error), f"{unsent} changes are waiting for the database. Fix: They are sent when it is back.")
         return IndexHealth(
             memories=counts[0],
             active=counts[1],
@@ -892,7 +900,7 @@ class Orchestrator:
 def comparer_for(embedder: Embedder | None) -> Comparer:
     """Create the comparer of statements.
 
-    It uses vectors and reads texts together only with the bundled embedder, because its classifier was trained on those cosines.
+    Vectors and joint reading are used only with the bundled embedder, because the classifier was trained on its cosines.
     """
     if not isinstance(embedder, OnnxEmbedder):
         return Comparer()

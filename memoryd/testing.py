@@ -1,4 +1,4 @@
-"""Test doubles, shipped with the package so that tests here and elsewhere need no patching."""
+"""Test doubles, shipped with the package so that tests need no patching."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class ScriptedLLM:
 
     @property
     def name(self) -> str:
-        """Name of the model as recorded."""
+        """Name of the model, as recorded."""
         return "scripted"
 
     def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:

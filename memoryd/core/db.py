@@ -383,7 +383,7 @@ class Migrations:
             db.execute(_RECORD)
             done = {row[0] for row in db.execute("SELECT name FROM _migrations")}
         if unknown := sorted(done - set(self._steps)):
-            raise StoreError(f"{db.path} was made by a newer memoryd (step {unknown[0]}).", fix="Update memoryd.")
+            raise StoreError(f"{db.path} was created by a newer version of memoryd (step {unknown[0]}).", fix="Update memoryd.")
         missing = [name for name in self._steps if name not in done]
         for name in missing:
             self._apply_one(db, name)

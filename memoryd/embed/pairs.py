@@ -1,8 +1,8 @@
-"""Read two texts together with the bundled cross-encoder (ms-marco-MiniLM-L-12) to get features for comparing statements.
+"""Read two texts together with the bundled cross-encoder (ms-marco-MiniLM-L-12), for features that compare statements.
 
-The model was trained to score how well a passage answers a query. Its score is not used here. Unlike two separate embeddings, the
-states of its middle layers show how the words of one text relate to those of the other. Each run reads one pair, as in
-memoryd.embed.onnx, so that a pair always gets the same result.
+The model was trained to score how well a passage answers a query. This score is not used here. Unlike two separate
+embeddings, the states of its middle layers show how the words of one text relate to those of the other. Each run
+reads one pair, as in memoryd.embed.onnx, so that a pair always gives the same result.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class CrossEncoder:
         self._loaded: Loaded | None = None
 
     def read(self, first: str, second: str) -> FloatArray:
-        """Return the [CLS] state and the mean state of each text's tokens, in shape (layers, 3, width).
+        """Return the [CLS] state and the mean token state of each text, in shape (layers, 3, width).
 
         Raises EmbeddingError.
         """

@@ -16,7 +16,7 @@ def unit_rows(values: Any, rows: int, source: str) -> FloatArray:
     """Return the rows as float32 vectors of length 1, in shape (rows, dimensions).
 
     Raises:
-        EmbeddingError: The shape is wrong, or a row is not finite, or all zeros and so equally close to everything.
+        EmbeddingError: The shape is wrong, or a row is non-finite or all zeros (equally close to everything).
     """
     try:
         array = np.asarray(values, dtype=np.float32)
@@ -26,7 +26,7 @@ def unit_rows(values: Any, rows: int, source: str) -> FloatArray:
         raise EmbeddingError(f"{source} returned an array of shape {array.shape} for {rows} texts.", fix="Check the model.")
     norms = np.linalg.norm(array, axis=1, keepdims=True)
     if not np.isfinite(norms).all() or (norms < SHORTEST).any():
-        raise EmbeddingError(f"{source} returned a vector that is not finite or all zeros.", fix="Check the model.")
+        raise EmbeddingError(f"{source} returned a vector that is non-finite or all zeros.", fix="Check the model.")
     return np.asarray(array / norms, dtype=np.float32)
 
 

@@ -1,1 +1,1 @@
-"""The guard: checks compiled from the user's rules, evaluated on tool calls, with results counted in a ledger."""
+"""The guard: checks compiled from the user's rules and evaluated on tool calls. Results are counted in a ledger."""

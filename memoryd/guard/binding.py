@@ -22,7 +22,7 @@ def may_bind(item: MemoryItem) -> bool:
 
 
 def conflicts(items: Sequence[MemoryItem]) -> list[tuple[MemoryItem, MemoryItem]]:
-    """Return pairs of rules that can't both be obeyed, because one forbids the other's required alternative."""
+    """Return pairs of rules that can't both be followed, because one forbids the alternative that the other requires."""
     wanting: dict[str, list[MemoryItem]] = defaultdict(list)
     forbidding: dict[str, list[MemoryItem]] = defaultdict(list)
     for item in items:
@@ -44,7 +44,7 @@ def conflicts(items: Sequence[MemoryItem]) -> list[tuple[MemoryItem, MemoryItem]
 
 
 def _wanted(check: Check) -> Iterator[str]:
-    """Yield the requirements of a rule, formatted like another rule's prohibitions of the same things."""
+    """Yield the requirements of a rule in the form of prohibitions, to compare them with another rule's prohibitions."""
     if check.instead:
         yield f"{CheckKind.COMMAND}:{check.instead}"
     for flag in check.unless:

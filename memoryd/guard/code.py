@@ -1,4 +1,4 @@
-"""Extract code without comments and strings, so that words in them do not count as code."""
+"""Extract code without comments and strings, so that words in those do not count as code."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _C_LIKE = _pattern(_SLASHES, _DOUBLE, _SINGLE)
 _SCRIPT = _pattern(_SLASHES, _DOUBLE, _SINGLE, _BACKTICK)
 _PYTHON = _pattern(_TRIPLE, _HASH, _DOUBLE, _SINGLE)
 _SQL = _pattern(r"--[^\n]*|/\*.*?(?:\*/|\Z)", _SINGLE)
-# Rust's lifetimes and generic text look like unterminated strings in single quotes.
+# Rust lifetimes and generic text look like unterminated strings in single quotes.
 _NO_SINGLE = _pattern(_SLASHES, _DOUBLE)
 _BY_ENDING: Mapping[str, re.Pattern[str]] = {
     **dict.fromkeys(".ts .tsx .js .jsx .mjs .cjs .mts .cts .vue .svelte".split(), _SCRIPT),

@@ -1,7 +1,7 @@
 """Compile rules to checks: find the command, path or piece of code that a user's sentence forbids or requires.
 
-Supports English and German. A sentence that can't be decided from tool calls yields no check. Nothing is inferred from words
-that are not commands, paths or code, because a false alarm costs more than a missing check.
+Supports English and German. A sentence that can't be decided from tool calls yields no check. Nothing is inferred
+from words other than commands, paths or code, because a false alarm is worse than a missing check.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from memoryd.guard import vocabulary as v
 from memoryd.guard.gloss import in_english
 from memoryd.guard.messages import ALTERNATIVES
 
-MAX_RULE = 600  # characters; a longer text is a document rather than a rule
+MAX_RULE = 600  # Characters. A longer text is a document rather than a rule.
 _QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "´": "'", "–": "—"})
 _TOKEN = re.compile(
     r"`([^`\n]{1,120})`|\"([^\"\n]{1,120})\"|(?<!\w)'([^'\n]{1,120})'(?!\w)|((?:[^\s`\"(),;:!?—]|(?<=\w):(?=[\w/]))+(?:\(\))?[^\s`\"(),;:!?—]*|[,;:!?—()])"
@@ -37,7 +37,7 @@ class _What(Enum):
     CALL = "call"
     LIBRARY = "library"
     FLAG = "flag"
-    UNKNOWN = "unknown"  # in code quotes, but of unknown kind
+    UNKNOWN = "unknown"  # In code quotes, but of unknown kind.
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,14 +54,14 @@ class _Token:
 
 @dataclass(slots=True)
 class _Named:
-    """An object named in the rule: its text, its position, and whether the rule forbids or wants it."""
+    """An object mentioned in the rule: its text, its position, and whether the rule forbids or wants it."""
 
     what: _What
     text: str
     at: int
     clause: int
     sense: _Sense | None = None
-    within: bool = False  # follows "in" or "under", so it is a location and not the object itself
+    within: bool = False  # Follows "in" or "under", so it is a location rather than the object.
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ _CONTRACTED = re.compile(r"\b(do|does|did|is|are|was|ca|wo|should|must|would)nt\
 
 
 def compile_rule(text: str) -> Check | None:
-    """Return the check of a rule, or None if the rule can't be decided from tool calls."""
+    """Return the check for a rule, or None if the rule can't be decided from tool calls."""
     text = text.strip()
     if len(text) > MAX_RULE or text.rstrip().endswith("?"):
         return None
@@ -135,7 +135,10 @@ def _compiled(rule: str) -> Check | None:
 
 
 def _with_exceptions(check: Check, rule: str, granted: str) -> Check:
-    """Add what the rule grants: other places, longer names, commands and flags, as in "no unittest (unittest.mock is ok)"."""
+    """Add the exceptions granted by the rule: other places, longer names, commands and flags.
+
+    An example is "no unittest (unittest.mock is ok)".
+    """
     if check.kind is CheckKind.CONTENT and (only := [path for path in check.paths if _is_only_place(rule, path)]):
         check = replace(check, paths=tuple(path for path in check.paths if path not in only), unless=_few([*check.unless, *only]))
     if check.kind is CheckKind.CONTENT and (outside := re.search(r"\b(?:outside|außerhalb)\b.{1,60}", rule, re.IGNORECASE)):
@@ -181,7 +184,7 @@ _NOT_A_RULE = re.compile(
     re.IGNORECASE,
 )
 _ALLOWED = re.compile(r"\b(?:is fine|are fine|is ok|is okay|is allowed|you may|you can use)\b", re.IGNORECASE)
-# Match a sentence or parenthesis that grants an exception to the rule.
+# A sentence or parenthesis that grants an exception to the rule.
 _GRANTED = re.compile(
     r"\([^()]{0,120}\b(?:ok|okay|fine|allowed|erlaubt)\b[^()]{0,40}\)|(?:(?<=[.;!])\s|,\s)[^.;!,]{0,120}\b(?:is|are) (?:ok|okay|fine|allowed)\b",
     re.IGNORECASE,
@@ -259,7 +262,7 @@ _NOT_A_FILE = re.compile(
 _CALL = re.compile(r"([A-Za-z_$][\w.$!]{0,60})\((?:[^()]{0,30})\)$")
 _IDENTIFIER = re.compile(r"[A-Za-z_$@#!][\w.$:!@<>*-]{0,60}")
 _ENV = re.compile(r"[A-Z][A-Z\d_]{1,40}=[\w./:-]{1,60}")
-# A name with two dots, or one dot and a port. A package such as `a.b.c` has no hyphen and no domain at its end.
+# A name with two dots, or one dot and a port. A package such as `a.b.c` has neither a hyphen nor a domain at its end.
 _HOST = re.compile(
     r"(?:[a-z\d](?:[a-z\d-]{0,40})\.){1,5}(?:internal|local|com|net|org|io|dev|cloud|lan|corp|de|eu|uk|fr|co|app|example|test|localdomain)(?::\d{2,5})?|\d{1,3}(?:\.\d{1,3}){3}(?::\d{2,5})?"
 )
@@ -272,7 +275,7 @@ _STOP_WORDS = frozenset(
 )
 
 
-# Libraries whose names are ordinary words. After an article they are no library, as in "at the moment".
+# Libraries whose names are ordinary words. After an article, they are not libraries, as in "at the moment".
 _ORDINARY = frozenset(
     "moment request requests arrow express mock emotion got chalk threading bootstrap celery flask uuid async colors faker glob cors sharp three commander"
     " immutable ws pg angular ember backbone passport helmet bottle tornado pyramid pony attrs click fire responses rich six future invoke fabric mechanize"
@@ -304,7 +307,7 @@ _ABOUT_LIBRARY = re.compile(
 
 
 def _is_library(rule: str, tokens: Sequence[_Token], at: int) -> bool:
-    """Return whether a library's name that is also an ordinary word means the library here."""
+    """Return whether an ordinary word that is also a library's name refers to the library here."""
     if at and tokens[at - 1].low in _ARTICLES or at + 1 < len(tokens) and tokens[at + 1].low in _ARTICLES:
         return False
     contrast = any(token.boundary and token.text == "," for token in tokens)  # "zod, not joi"
@@ -312,7 +315,7 @@ def _is_library(rule: str, tokens: Sequence[_Token], at: int) -> bool:
 
 
 def _named(rule: str, tokens: Sequence[_Token]) -> list[_Named]:
-    """Return the objects named in the rule, in order. The words of a command form one object."""
+    """Return the objects mentioned in the rule, in order. The words of a command form one object."""
     out: list[_Named] = []
     clause, at = 0, 0
     while at < len(tokens):
@@ -412,7 +415,7 @@ def _classify(tokens: Sequence[_Token], at: int) -> tuple[_What | None, str, int
     return what, name, 1
 
 
-# Nouns that make a program's name an adjective: "npm scripts" are no call of npm.
+# Nouns that turn a program's name into an adjective: "npm scripts" is not a call of npm.
 _ABOUT_PROGRAM = frozenset(
     "rules checks warnings errors scripts images containers config configs configuration files history version versions modules workspaces logs cluster output"
     " fixtures syntax docs documentation plugins blame repo repository hooks account users skripte dateien".split()
@@ -421,7 +424,7 @@ _TOOLS_AND_WORDS = frozenset("find cat make less ava task python node java ruby 
 
 
 def _is_replaced(tokens: Sequence[_Token], at: int) -> bool:
-    """Return whether an ambiguous name is a program because another takes its place, as in `fd instead of find`."""
+    """Return whether an ambiguous name refers to a program because another one replaces it, as in `fd instead of find`."""
     before = [token.low for token in tokens[max(at - 2, 0) : at]]
     follows = before[-1:] in (["statt"], ["anstatt"]) or before in (["instead", "of"], ["rather", "than"])
     follows = follows or before[-1:] == ["not"] and at > 2 and tokens[at - 3].low in ("use", "prefer")
@@ -476,7 +479,7 @@ _CHANGE_VERBS = frozenset(
 
 
 def _names_folder(token: _Token, following: _Token) -> bool:
-    """Return whether the two words name a folder, as in `legacy folder`."""
+    """Return whether the two words refer to a folder, as in `legacy folder`."""
     if following.boundary or not _FOLDER_WORD.match(following.text) or not re.fullmatch(r"[\w.-]{2,40}/?", token.text):
         return False
     if token.low in v.FOLDERS:
@@ -634,7 +637,7 @@ _IN_LIST = re.compile(r"[`'\"]?\s{0,3}(?:(?:,|/|&|and|or|und|oder|nor|noch)\s{0,
 
 
 def _listed_before(rule: str, named: Sequence[_Named], before: Sequence[_Named]) -> list[_Named]:
-    """Return the objects that are listed right before these, as in "npm, yarn and bun are forbidden"."""
+    """Return the objects listed directly before these, as in "npm, yarn and bun are forbidden"."""
     found: list[_Named] = []
     first = min((thing.at for thing in before), default=0)
     for thing in reversed(named):
@@ -1040,7 +1043,7 @@ _PARTIAL = re.compile(
 
 
 def _phrase(rule: str, named: Sequence[_Named]) -> Check | None:
-    """Compile phrases that mean a command or code, such as "no force-pushing" or "no star imports"."""
+    """Compile phrases for a command or code, such as "no force-pushing" or "no star imports"."""
     low = rule.lower()
     for pattern, words, files, near in v.CONTENT_PHRASES:
         if re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", low):
@@ -1064,7 +1067,7 @@ def _phrase(rule: str, named: Sequence[_Named]) -> Check | None:
     if any(thing.what in (_What.COMMAND, _What.FLAG) and thing.text.startswith(("git ", "-")) for thing in named):
         return None
     if _PARTIAL.search(rule):
-        return None  # "never amend pushed commits": a call doesn't show which ones it concerns
+        return None  # "never amend pushed commits": a call does not show whether the commit was pushed.
     for pattern, commands in v.PHRASES:
         if re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", low):
             return Check(CheckKind.COMMAND, words=commands)
@@ -1096,7 +1099,7 @@ _BRANCH_VERBS: tuple[tuple[str, str], ...] = (
 
 
 def _branch(rule: str) -> Check | None:
-    """Compile "never commit on main" and "don't push to release/*": what must not change these branches."""
+    """Compile "never commit on main" and "don't push to release/*": actions that must not change these branches."""
     named = _BRANCH.search(rule) or _BRANCH_BEFORE.search(rule)
     if named is None:
         return None
@@ -1121,7 +1124,7 @@ def _branch(rule: str) -> Check | None:
 
 
 def _sentence_around(rule: str, start: int, end: int) -> str:
-    """Return the sentence, and the one after it if it refers to the same branch with "there" or "it"."""
+    """Return the sentence, and the next one if it refers to the same branch with "there" or "it"."""
     ends = [match.end() for match in re.finditer(r"(?<!e\.g)(?<!i\.e)(?<!z\.B)[.;!](?=\s|$)|\s—\s", rule)] + [len(rule)]
     last = next(position for position in ends if position >= end)
     first = max((position for position in ends if position <= start), default=0)
@@ -1158,7 +1161,7 @@ def _branch_names(rule: str) -> Check | None:
     return Check(CheckKind.BRANCH, words=_few([f"{prefix}*" for prefix in prefixes])) if prefixes else None
 
 
-# Places of new files
+# Locations of new files
 
 _NEW_FILES = re.compile(
     r"\b(?:creat\w{1,4}|add(?:ing)?|put|place|new|anlegen|ablegen|lege|leg|neue\w{0,2}|write|drop|dump|generate|save|go|goes|belong\w{0,2}|gehör\w{1,3}|kommen|live|only in|only under|nur in|nur unter|anlegt|erstell\w{1,3}|store)\b",
@@ -1182,7 +1185,7 @@ _FILE_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 
 def _placement(rule: str) -> Check | None:
-    """Compile rules about where new files go. The kind of the files and their place must both be named."""
+    """Compile rules about the location of new files. Such a rule must specify both the kind of file and the location."""
     if not _NEW_FILES.search(rule) or re.search(r"\b(?:commit|push|import|before|after|run)\b", rule, re.IGNORECASE):
         return None
     negated = _NEGATED.search(rule)
@@ -1230,7 +1233,7 @@ def _placement(rule: str) -> Check | None:
     allowed = [folder for folder in folders if rule.index(folder) < until]
     if allowed:
         if subject[0] == ("*.md",):
-            allowed += ["README.md", "CHANGELOG.md", "CLAUDE.md", "CONTRIBUTING.md"]  # belong where they are
+            allowed += ["README.md", "CHANGELOG.md", "CLAUDE.md", "CONTRIBUTING.md"]  # These files are in their proper place.
         return Check(CheckKind.PATH, files=subject[0], unless=_few(allowed), new=New.ONLY)
     return Check(CheckKind.PATH, paths=_few(folders), files=subject[0], new=New.ONLY) if folders else None
 
@@ -1263,7 +1266,7 @@ _APPEND_ONLY = re.compile(
 
 
 def _existing_only(rule: str) -> Check | None:
-    """Compile "db/migrations is append-only": existing files are not changed, new ones may be added."""
+    """Compile "db/migrations is append-only": existing files must not change, but new ones may be added."""
     if not _APPEND_ONLY.search(rule) or not _CHANGES.search(rule) or not _NEGATED.search(rule):
         return None
     paths = [
@@ -1369,7 +1372,7 @@ def _at_end(rule: str) -> Check | None:
 
 
 def _parts(rule: str) -> tuple[str, str]:
-    """Return the part of the rule that names the command, and the part that names the required earlier step."""
+    """Return the parts of the rule that mention the command and the required earlier step."""
     text = _spoken(rule)
     without = re.search(
         r"(?P<target>.{0,120}?)\b(?:without|ohne|until|bis|unless|before you have|before having|before running|bevor)\b(?P<step>.{1,200})",
@@ -1551,7 +1554,7 @@ _NO_VALUES = frozenset("flag option switch parameter argument arg tag name value
 
 
 def _with_value(rule: str, flag: _Named) -> str:
-    """Return the flag with the value that the rule gives it, as in `--namespace shop-dev`. A plain word may be no value."""
+    """Return the flag with the value given in the rule, as in `--namespace shop-dev`. A plain word may not be a value."""
     after = re.match(
         rf"[`'\"]?{re.escape(flag.text)}\s([a-z\d]{{1,20}}(?:[-_.\d][a-z\d]{{1,20}}){{1,4}}|[A-Z][A-Z\d_]{{1,40}}=[\w./:-]{{1,40}}|\d{{1,8}}|[a-z]{{2,20}}(?=[`'\"]?\s*(?:$|[.,;)]|or\b)))(?![\w-])",
         rule[flag.at :],

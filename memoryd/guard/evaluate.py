@@ -15,7 +15,7 @@ from memoryd.guard.code import code_words, count_piece, may_contain
 from memoryd.guard.messages import has_form
 from memoryd.guard.shell import ShellCommand, parse_shell
 
-# Prefixes of words that belong in comments. All other words are counted in code only.
+# Prefixes of words that belong in comments. All other words are counted only in code.
 IN_COMMENTS = (
     "@ts-",
     "eslint-",
@@ -32,9 +32,9 @@ IN_COMMENTS = (
     "nolint",
     "pylint:",
 )
-AT_END = "end"  # not a tool, but the end of the agent's answer; the call's input has the files `edited` since the last end
+AT_END = "end"  # Not a tool, but the end of the agent's answer.; the call's input has the files `edited` since the last end
 MAX_FORM = 150
-MAX_TEXT = 200_000  # maximum number of characters of a file's new content that are examined
+MAX_TEXT = 200_000  # Maximum number of characters to examine in a file's new content.
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +43,8 @@ class Result:
 
     Attributes:
         applies: Whether the rule covers such calls at all.
-        violation: The violating part of the call; empty if there is none.
-        form: The violation in general form, without details of this call, for silencing.
+        violation: The violating part of the call, or empty if there is none.
+        form: The violation in general form, without details of this call. Used for silencing.
     """
 
     applies: bool
@@ -100,7 +100,7 @@ def evaluate(check: Check, call: ToolCall, before: Sequence[str] | Earlier = (),
     Args:
         check: The check.
         call: The call.
-        before: Shell lines that the session has run so far, except those that failed.
+        before: Shell lines run by the session so far, except those that failed.
         branch: The current branch, for checks that apply only on some branches.
     """
     earlier = before if isinstance(before, Earlier) else Earlier(before)
@@ -146,7 +146,7 @@ def _same_form(form: str, silenced: str) -> bool:
 
 
 def _form_of(words: Sequence[str]) -> str:
-    """Return program, subcommand and flags of a command, with `*` for the rest."""
+    """Return the program, subcommand and flags of a command, with `*` for the rest."""
     kept = [posixpath.basename(words[0])]
     for word in words[1:]:
         if not re.fullmatch(r"--?[A-Za-z][\w-]{0,40}|[a-z][a-z-]{0,30}", word) or len(kept) == 6:
@@ -183,7 +183,7 @@ _GLOBAL_VALUES: Mapping[str, frozenset[str]] = {
     "kubectl": frozenset({"-n", "--namespace", "--context", "--kubeconfig"}),
 }
 _HELP = frozenset({"--help", "-h", "--version"})
-# Options of `git commit` that take the next word as their value, so that the value is not mistaken for a flag.
+# Options of `git commit` that take the next word as their value. The value must not be mistaken for a flag.
 _COMMIT_VALUES = frozenset({"-m", "--message", "-F", "--file", "-C", "-c", "--author", "--date", "-t", "--template"})
 _VERSIONED = re.compile(r"^(python|pip|node|ruby)[\d.]{1,6}$")
 
@@ -213,7 +213,7 @@ _ALIASES = {"i": "install", "t": "test", "tst": "test", "run-script": "run", "un
 
 
 def _usual(program: str, arguments: list[str]) -> list[str]:
-    """Return the usual form of arguments that can be written in several ways, such as `npm i` and `pnpm run test`."""
+    """Return the canonical form of arguments with several spellings, such as `npm i` and `pnpm run test`."""
     if program == "cargo" and arguments[:1] and arguments[0].startswith("+"):
         return arguments[1:]
     if program not in _SCRIPT_RUNNERS or not arguments:
@@ -225,7 +225,7 @@ def _usual(program: str, arguments: list[str]) -> list[str]:
 
 
 def _is_made_right(command: ShellCommand, entry: str, call: ToolCall) -> bool:
-    """Return whether a flag, command or variable that the check accepts is there. A variable may be exported before."""
+    """Return whether a flag, command or variable accepted by the check is present. A variable may be exported earlier."""
     if entry.startswith("-"):
         return _has_flag(command, entry)
     if "=" in entry:
@@ -357,10 +357,10 @@ _ENDS = frozenset("--abort --quit --dry-run".split())
 
 
 def _concerns(command: ShellCommand, patterns: Sequence[str], current: str) -> bool:
-    """Return whether a command of git changes one of the branches: the current one or, for a push, its target."""
+    """Return whether a git command changes one of the branches: the current branch or, for a push, its target."""
     arguments = _arguments(command.words)
     if arguments[:1] != ["push"]:
-        ends = not _ENDS.isdisjoint(command.words)  # ends a merge or rebase without changing the branch
+        ends = not _ENDS.isdisjoint(command.words)  # Ends a merge or rebase without changing the branch.
         return bool(current) and not ends and _is_branch(current, patterns)
     if any(word in ("--all", "--mirror", "--branches") for word in command.words):
         return True
@@ -371,7 +371,7 @@ def _concerns(command: ShellCommand, patterns: Sequence[str], current: str) -> b
 
 
 def _created(command: ShellCommand) -> str:
-    """Return the name of the branch that a command of git creates, or ""."""
+    """Return the name of the branch that a git command creates, or ""."""
     words, arguments = command.words, _arguments(command.words)
     if arguments[:1] == ["branch"]:
         if any(
@@ -387,12 +387,12 @@ def _created(command: ShellCommand) -> str:
         "worktree": ("-b", "-B"),
     }
     wanted = flags.get(arguments[0] if arguments else "", ())
-    start = words.index(arguments[0]) if arguments else 0  # `git -C folder` is no flag of the subcommand
+    start = words.index(arguments[0]) if arguments else 0  # `git -C folder` is not a flag of the subcommand.
     return next((words[at + 1] for at, word in enumerate(words[:-1]) if at > start and word in wanted), "")
 
 
 def _branch_after(lines: Sequence[str]) -> str:
-    """Return the branch that the session last switched to, or "" if it is unknown."""
+    """Return the branch that the session last switched to, or "" if unknown."""
     names = [name for line in lines for command in _parsed(line) if command.program == "git" if (name := _switched_to(command))]
     return names[-1] if names else ""
 
@@ -401,7 +401,7 @@ _NAMES_FILE = re.compile(r"\.{1,2}$|(?:.*/)?[\w-]*\.[a-z]\w{0,5}$|[:~^]|HEAD|@")
 
 
 def _switched_to(command: ShellCommand) -> str:
-    """Return the branch that a command of git switches to, or "" if there is none or it is unknown."""
+    """Return the branch that a git command switches to, or "" if there is none or it is unknown."""
     arguments = _arguments(command.words)
     if arguments[:1] not in (["checkout"], ["switch"]):
         return ""
@@ -441,7 +441,7 @@ _CLUSTERS = frozenset("rm ls cp chmod chown grep tar ps git rsync".split())
 
 
 def _holds(arguments: Sequence[str], wanted: Sequence[str]) -> bool:
-    """Return whether the subcommand matches and all other wanted words are among the arguments, or are targets of refspecs."""
+    """Return whether the subcommand matches and all other wanted words are arguments or targets of refspecs."""
     if not wanted or arguments[:1] != [wanted[0]]:
         return False
     rest = {part for word in arguments[1:] for part in (word, word.rpartition(":")[2].removeprefix("refs/heads/"))}
@@ -463,7 +463,7 @@ def _module(words: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _arguments(words: Sequence[str]) -> list[str]:
-    """Return the words without flags and without the values of the program's global options."""
+    """Return the words, without flags and without the values of the program's global options."""
     with_value = _GLOBAL_VALUES.get(_program(words[0]), frozenset())
     out: list[str] = []
     skip = False
@@ -502,7 +502,7 @@ def _has_flag(command: ShellCommand, flag: str) -> bool:
                 if letter in short:
                     return True
                 if program == "git" and subcommand == "commit" and f"-{letter}" in _COMMIT_VALUES:
-                    break  # the rest of the word is its value
+                    break  # The rest of the word is its value.
         skip = program == "git" and subcommand == "commit" and (word in _COMMIT_VALUES or _ends_with_value(word))
     return False
 
@@ -516,7 +516,7 @@ def _ends_with_value(word: str) -> bool:
 _EDITS: Mapping[str, str] = {"Edit": "file_path", "Write": "file_path", "MultiEdit": "file_path", "NotebookEdit": "notebook_path"}
 _READS: Mapping[str, str] = {"Read": "file_path"}
 EDITORS = frozenset(_EDITS)
-# Programs that change their file arguments, grouped by which ones they change: all, only the last, or only with a flag.
+# Programs that change their file arguments, grouped by what they change: all files, only the last, or only with a flag.
 _CHANGES_ALL = frozenset("rm rmdir unlink shred touch chmod chown truncate tee mkdir patch".split())
 _CHANGES_LAST = frozenset("cp install ln rsync".split())
 _CHANGES_IN_PLACE = re.compile(r"-[a-zA-Z\d]{0,8}i|--in-place")
@@ -544,17 +544,17 @@ def _path(check: Check, call: ToolCall) -> Result:
 
 
 def _by_age(new: New, place: str, created: bool, call: ToolCall) -> bool:
-    """Return whether a check on new or existing files concerns this change. What can create a file is compared with the disk."""
+    """Return whether a check on new or existing files applies to this change. The disk shows whether the file exists."""
     if new is New.ANY:
         return True
     if posixpath.isabs(place) and new is New.ONLY:
-        return False  # outside the project
+        return False  # Outside the project.
     exists = not created or os.path.lexists(posixpath.join(call.root or call.cwd or "/", place))
     return exists is (new is New.EXCEPT)
 
 
 def places_of_call(call: ToolCall, access: Access) -> Sequence[tuple[str, str | None, bool]]:
-    """Return the paths that a call accesses: as written, relative to the project, and whether the call may create it."""
+    """Return the paths that a call accesses: as written, relative to the project, and whether the call may create the file."""
     key = _EDITS.get(call.tool) or (_READS.get(call.tool) if access is Access.READ else None)
     path, line = call.input.get(key or ""), call.input.get("command")
     named = path if isinstance(path, str) else ""
@@ -578,7 +578,7 @@ def _places_of(path: str, line: str, access: Access, cwd: str, root: str, writes
 
 
 def _created_by(command: ShellCommand) -> Iterator[str]:
-    """Yield those of the changed files that the command may create."""
+    """Yield the changed files that the command may create."""
     yield from command.writes
     program, arguments = command.program, [word for word in command.words[1:] if not word.startswith("-")]
     if program in ("touch", "tee"):
@@ -588,7 +588,7 @@ def _created_by(command: ShellCommand) -> Iterator[str]:
 
 
 def _changed_by_search(commands: Sequence[ShellCommand]) -> Iterator[str]:
-    """Yield the files that `find` and `xargs` pass to a command that changes them, as the pattern that is searched for."""
+    """Yield the files that `find` and `xargs` pass to a command that changes them, represented by the search pattern."""
     changes = any(
         command.program == "xargs"
         and any(
@@ -619,12 +619,12 @@ def _joined_to(command: ShellCommand, paths: Sequence[str]) -> Iterator[str]:
 
 
 def _changes_arguments(command: ShellCommand) -> bool:
-    """Return whether a command would change a file that is appended to its words."""
+    """Return whether a command would change a file appended to its words."""
     return "//file" in _changed_arguments(replace(command, words=(*command.words, "//file")))
 
 
 def changed_by(command: ShellCommand, *, reads: bool = False) -> Iterator[str]:
-    """Yield the files that a command changes. With `reads`, also yield the files that it reads."""
+    """Yield the files changed by a command. With `reads`, also yield the files it reads."""
     yield from command.writes
     if not command.words:
         return
@@ -642,7 +642,7 @@ def _changed_arguments(command: ShellCommand) -> Sequence[str]:
     if program == "git":
         arguments = _arguments(command.words)
         if _created(command) or ("--staged" in words and "--worktree" not in words):
-            return ()  # a branch, or the index only
+            return ()  # A branch, or only the index.
         return arguments[1:] if arguments[:1] in (["rm"], ["mv"], ["checkout"], ["restore"], ["apply"]) else ()
     if program in _CHANGES_ALL or program == "mv":
         return arguments
@@ -650,7 +650,7 @@ def _changed_arguments(command: ShellCommand) -> Sequence[str]:
         return arguments[-1:]
     in_place = program in _IN_PLACE and any(_CHANGES_IN_PLACE.match(word) for word in words)
     if in_place and not any(word in ("-f", "--file") for word in words):
-        return arguments[1:]  # the first is the script
+        return arguments[1:]  # The first argument is the script.
     if in_place or (program in _FORMATTERS and any(word in ("--write", "-w", "--fix", "-i") for word in words)):
         return arguments
     return [word[3:] for word in words if word.startswith("of=")] if program == "dd" else ()
@@ -662,7 +662,7 @@ def _read_arguments(command: ShellCommand) -> Iterator[str]:
         return
     arguments = [word for word in words if not word.startswith("-")]
     if program in _SEARCHERS and not any(word in ("-e", "-f", "--regexp") for word in words):
-        arguments = arguments[1:]  # the first argument is the search pattern
+        arguments = arguments[1:]  # The first argument is the search pattern.
     yield from arguments
     yield from (match[1] for word in words for match in _OPENS_FILES.finditer(word[:2_000]))
 
@@ -686,7 +686,7 @@ def _relative_to(path: str, cwd: str, root: str) -> str | None:
 
 
 def _is_within(place: str, path: str) -> bool:
-    """Return whether a place is the path or is below it. A path with a single part, such as `.env`, matches in every folder."""
+    """Return whether a place equals the path or is below it. A single-part path such as `.env` matches in every folder."""
     wanted = path.removeprefix("./").rstrip("/")
     if any(sign in wanted for sign in "*?"):
         return _matches(place, wanted)
@@ -738,7 +738,7 @@ def _content(check: Check, call: ToolCall) -> Result:
 
 
 def covers(check: Check, place: str) -> bool:
-    """Return whether a check on content concerns the file."""
+    """Return whether a content check applies to the file."""
     if check.files and not any(_matches(place, pattern) for pattern in check.files):
         return False
     if check.paths and not any(_is_within(place, wanted) for wanted in check.paths):
@@ -747,7 +747,7 @@ def covers(check: Check, place: str) -> bool:
 
 
 def _added_word(check: Check, new: str, old: str, place: str) -> str:
-    """Return the first word that the edit adds and no silencing covers, or ""."""
+    """Return the first word added by the edit that has not been silenced, or ""."""
     for word in check.unless:
         if not is_place(word):
             new, old = new.replace(word, " "), old.replace(word, " ")
@@ -774,7 +774,7 @@ def _installs(command: ShellCommand, library: str) -> bool:
 
 
 def edited(call: ToolCall) -> Iterator[tuple[str, str, str]]:
-    """Yield path, new text and old text of each edit of a call, including those by here-documents."""
+    """Yield the path, new text and old text of each edit in a call, including edits through here-documents."""
     path = call.input.get(_EDITS.get(call.tool, ""))
     if isinstance(path, str):
         edits = call.input.get("edits") if isinstance(call.input.get("edits"), list) else [call.input]
@@ -805,7 +805,7 @@ _INSERTION = re.compile(r"(?:\d{1,6}|\$|/[^/]{0,200}/)?\s?[iac]\\?\s?(.{1,1000})
 
 
 def _edited_by_sed(command: ShellCommand) -> Iterator[tuple[str, str, str]]:
-    """Yield what `sed -i` or `perl -i` puts into its files."""
+    """Yield what `sed -i` or `perl -i` inserts into its files."""
     if command.program not in _IN_PLACE or not any(_CHANGES_IN_PLACE.match(word) for word in command.words[1:]):
         return
     arguments = [word for word in command.words[1:] if not word.startswith("-")]
@@ -821,7 +821,7 @@ def _edited_by_sed(command: ShellCommand) -> Iterator[tuple[str, str, str]]:
 
 
 def _count(check: Check, text: str, word: str, path: str) -> int:
-    """Count a word in the code of a text. Comments and strings are excluded unless the word belongs in them."""
+    """Count a word in the code of a text. Comments and strings are excluded, unless the word belongs in them."""
     if not text:
         return 0
     if check.imports:
@@ -832,7 +832,7 @@ def _count(check: Check, text: str, word: str, path: str) -> int:
     code = _near(check, code)
     if re.fullmatch(r"[\w.]+", word):
         after = r"\s{0,8}\(" if check.call else r"(?!\w)"
-        before = r"(?<!\w)" if "." in word else r"(?<![\w.])"  # window.console.log also counts as console.log
+        before = r"(?<!\w)" if "." in word else r"(?<![\w.])"  # window.console.log also counts as console.log.
         return len(re.findall(rf"{before}{re.escape(word)}{after}", code))
     return code.count(word)
 
@@ -882,7 +882,7 @@ def _companion(check: Check, call: ToolCall, earlier: Earlier) -> Result:
     if not found:
         return NOTHING
     at, command = found[0], whole[found[0]]
-    done = 0 <= earlier.last(check.first) >= earlier.last(check.words)  # each commit requires its own run of the step
+    done = 0 <= earlier.last(check.first) >= earlier.last(check.words)  # Each commit requires its own run of the step.
     done = done or any(place < at for place in _positions(line, check.first))
     return OBEYED if done else _missing(check, " ".join(command.words), _form_of(command.words))
 

@@ -1,7 +1,8 @@
-"""Render the cue words of rules in other languages in English, so that one compiler reads them all.
+"""Translate the cue words of rules in other languages into English, so that one compiler can process all rules.
 
-Only words that forbid, demand, or name an action or a branch are rendered. Commands, paths and code are the same in every language and
-stay as they are, so that a check still comes from the user's own words. Text in code quotes isn't changed.
+Only words that forbid, require, or refer to an action or a branch are translated. Commands, paths and code are the
+same in every language and remain unchanged, so that a check still comes from the user's own words. Text in code
+quotes is not changed.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ _EAST_WORD = re.compile("|".join(map(re.escape, sorted(_EAST, key=len, reverse=T
 _EAST_SIGN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _OTHER_EAST = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{1,200}")
 
-# Words that are also English or German words are left out, unless the rule has one of the words that only this group has.
+# Words that are also English or German are ignored, unless the rule contains a word that is unique to this group.
 _WEST = _table(
     """
     jamás|jamas|nunca|ninguna|ninguno|ningún|nada de|prohibido|prohibida|está prohibido|evita|jamais|proibido|interdit|interdite|ne pas|mai|vietato|non|nooit|niet|geen|никогда|нельзя|запрещено|не|nigdy|nie wolno|zabronione|asla|aldrig|inte|ikke = never
@@ -137,7 +138,7 @@ _CODE = re.compile(r"`[^`\n]{1,120}`|\"[^\"\n]{1,120}\"")
 
 
 def in_english(rule: str) -> str:
-    """Return the rule with its cue words in English. A rule in English or German is returned as it is."""
+    """Return the rule with its cue words in English. Rules in English or German are returned unchanged."""
     if _EAST_SIGN.search(rule):
         return _outside_code(rule.translate(_PUNCTUATION), _eastern)
     if len(_WEST_ONLY.findall(rule)) + len(_WEST_KEYS.findall(rule)) > len(_GERMAN_OR_ENGLISH.findall(rule)):

@@ -1,6 +1,6 @@
-"""Parse a shell line into the commands that it runs, as words without quotes, with their redirections.
+"""Parse a shell line into the commands it runs, as words without quotes, with their redirections.
 
-Sees through wrappers: variable assignments, `env`, `sudo`, `timeout`, `xargs`, `sh -c`, `find -exec`, substitutions and
+Resolves wrappers: variable assignments, `env`, `sudo`, `timeout`, `xargs`, `sh -c`, `find -exec`, substitutions and
 subshells. Nothing is run or expanded. No other module imports tree-sitter.
 """
 
@@ -16,11 +16,12 @@ from functools import cache
 import tree_sitter
 import tree_sitter_bash
 
-MAX_BYTES = 20_000  # maximum length of a line; the rest is ignored
-# The parser's time grows with the square of these characters where they make no valid line: 20,000 take over two seconds.
+MAX_BYTES = 20_000  # Maximum length of a line. The rest is ignored.
+# The parser takes quadratic time in the number of these characters where they don't form a valid line: 20,000 take
+# over two seconds.
 _COSTLY = re.compile(rb"[()|<&]")
 MAX_COSTLY = 1_500
-MAX_DEPTH = 4  # maximum nesting of `sh -c`
+MAX_DEPTH = 4  # Maximum nesting of `sh -c`.
 MAX_COMMANDS = 500
 _WRITES = frozenset({">", ">>", ">|", "&>", "&>>"})
 _SHELLS = frozenset("sh bash dash zsh ksh ash fish".split())
@@ -55,7 +56,7 @@ _WRAPPERS: Mapping[str, frozenset[str]] = {
         "pipx": "",
     }.items()
 }
-_VALUE_FIRST = frozenset({"timeout"})  # the first word after the options is a value, not the command
+_VALUE_FIRST = frozenset({"timeout"})  # The first word after the options is a value, not the command.
 _RUNNERS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "npm": (("exec", "--"), ("exec",), ("x",)),
     "pnpm": (("dlx",), ("exec",)),
@@ -73,15 +74,15 @@ _RUNNER_VALUES = frozenset({"--with", "--python", "-p", "--from", "--package", "
 
 @dataclass(frozen=True, slots=True)
 class ShellCommand:
-    """One command that would run.
+    """A command that would run.
 
     Attributes:
-        words: The program as written and its arguments, without quotes. `$` stands for the value of a variable or substitution.
-        writes: Files that its output is redirected to.
-        reads: Files that its input is redirected from.
+        words: The program as written and its arguments, without quotes. `$` represents the value of a variable or substitution.
+        writes: Files to which its output is redirected.
+        reads: Files from which its input is redirected.
         here: The text of its here-document.
         assigned: Variables assigned for it or by it, such as `CI=1`.
-        folder: Folder in which it runs after any earlier `cd`. "" is the folder in which the line starts, None is unknown.
+        folder: Folder in which it runs after any earlier `cd`. "" is the folder in which the line starts, and None is unknown.
     """
 
     words: tuple[str, ...]
@@ -111,7 +112,7 @@ def _parser() -> tree_sitter.Parser:
 
 
 def parse_shell(line: str, *, depth: int = 0, folder: str | None = "") -> list[ShellCommand]:
-    """Return the commands of a line in the order in which they are written. An incomplete line is parsed as far as possible."""
+    """Return the commands of a line in the order in which they are written. Incomplete lines are parsed as far as possible."""
     source = _bounded(line.encode("utf-8", "replace")[:MAX_BYTES])
     walk = _Walk(source, depth, folder)
     _visit(walk, _parser().parse(source).root_node)
@@ -119,18 +120,18 @@ def parse_shell(line: str, *, depth: int = 0, folder: str | None = "") -> list[S
 
 
 def _bounded(source: bytes) -> bytes:
-    """Return a line without NUL bytes, as a shell reads it, up to the last character that the parser can read quickly."""
+    """Return a line without NUL bytes, as a shell reads it, up to the last character that the parser can handle quickly."""
     source = source.replace(b"\0", b"")
     beyond = next(itertools.islice(_COSTLY.finditer(source), MAX_COSTLY, None), None)
     return source[: beyond.start()] if beyond else source
 
 
 def _visit(walk: _Walk, root: tree_sitter.Node) -> None:
-    """Collect the commands below a node. This is iterative, because a line may be nested deeply."""
+    """Collect the commands below a node. Iterative, because a line may be deeply nested."""
     pending: list[tree_sitter.Node | tuple[str | None]] = [root]
     while pending and len(walk.found) < MAX_COMMANDS:
         node = pending.pop()
-        if isinstance(node, tuple):  # the end of a subshell: `cd` inside has no effect outside
+        if isinstance(node, tuple):  # The end of a subshell: `cd` inside has no effect outside.
             walk.folder = node[0]
             continue
         if node.type == "redirected_statement":
@@ -141,7 +142,7 @@ def _visit(walk: _Walk, root: tree_sitter.Node) -> None:
             _add(walk, body if body is not None and alone else node, redirects)
             pending += [child for child in reversed(node.children) if not alone or body is None or child.id != body.id]
             pending += _inside(body) if body is not None and alone else []
-        elif node.type == "variable_assignment":  # outside a command, as in `export CI=1`
+        elif node.type == "variable_assignment":  # Outside a command, as in `export CI=1`.
             walk.found.append(ShellCommand((), folder=walk.folder, assigned=(_assigned(walk.source, node),)))
             pending += reversed(node.children)
         elif node.type == "command":
@@ -196,7 +197,7 @@ def _add(walk: _Walk, node: tree_sitter.Node, redirects: Sequence[tree_sitter.No
 
 
 def _words(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
-    """Yield the name and the arguments of a command, without variable assignments and redirections."""
+    """Yield the name and arguments of a command, without variable assignments and redirections."""
     for child in node.children:
         if child.type == "command_name":
             yield from child.children
@@ -209,7 +210,7 @@ def _text(source: bytes, node: tree_sitter.Node) -> str:
 
 
 def _word(source: bytes, node: tree_sitter.Node) -> str:
-    """Return a word in the form in which the shell would pass it to the program. `$` stands for values known only at run time."""
+    """Return a word as the shell would pass it to the program. `$` represents values known only at run time."""
     text = _text(source, node)
     if node.type == "raw_string":
         return text[1:-1]
@@ -225,7 +226,7 @@ def _word(source: bytes, node: tree_sitter.Node) -> str:
 
 
 def _joined(source: bytes, node: tree_sitter.Node) -> Iterator[str]:
-    """Yield the parts of a double-quoted string. White space at the ends of the string is not part of any parser node."""
+    """Yield the parts of a double-quoted string. Whitespace at its ends is not part of any parser node."""
     at = node.start_byte + 1
     for child in node.children[1:-1]:
         yield source[at : child.start_byte].decode("utf-8", "replace")
@@ -247,7 +248,7 @@ def _moved(folder: str | None, arguments: Sequence[str]) -> str | None:
 
 
 def unwrap(command: ShellCommand, depth: int = 0) -> list[ShellCommand]:
-    """Return the command and the commands nested in it, as with `sudo`, `sh -c`, `xargs`, `find -exec` and `npx`."""
+    """Return the command and any commands nested in it, as with `sudo`, `sh -c`, `xargs`, `find -exec` and `npx`."""
     found = [command]
     words = command.words
     for _ in range(8):
@@ -272,7 +273,7 @@ def unwrap(command: ShellCommand, depth: int = 0) -> list[ShellCommand]:
 
 
 def _wrapped(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words of the command that a wrapper runs, or an empty tuple."""
+    """Return the words of the command run by a wrapper, or an empty tuple."""
     program = posixpath.basename(words[0]) if words else ""
     if program in _WRAPPERS:
         rest = _after_options(words[1:], _WRAPPERS[program])
@@ -313,7 +314,7 @@ def _scripts(command: ShellCommand) -> Iterator[str]:
 
 
 def _executed(words: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Yield the commands of find's `-exec` and similar actions."""
+    """Yield the commands in `-exec` and similar actions of find."""
     at = 0
     while at < len(words):
         if words[at] in ("-exec", "-execdir", "-ok", "-okdir"):

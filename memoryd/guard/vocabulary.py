@@ -1,4 +1,4 @@
-"""Vocabulary of rules: programs, languages, libraries, and phrases that mean a command or a piece of code."""
+"""Vocabulary of rules: programs, languages, libraries, and phrases that stand for a command or a piece of code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FAMILIES: tuple[frozenset[str], ...] = tuple(
         "mvn gradle",
     )
 )
-"""Families of programs of which a project uses only one. A rule that wants one forbids the others."""
+"""Families of programs of which a project uses only one. A rule that requires one forbids the others."""
 
 PROGRAMS = frozenset().union(*FAMILIES) | frozenset(
     # package managers and version managers
@@ -146,7 +146,7 @@ PHRASES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     (r"delete (?:remote )?branches", ("git branch -D", "git branch -d", "git push --delete")),
 )
-"""Regular expressions of phrases that mean commands."""
+"""Regular expressions for phrases that stand for commands."""
 
 FLAG_OWNERS: Mapping[str, tuple[str, ...]] = {
     "--no-verify": ("git commit --no-verify", "git push --no-verify"),
@@ -164,7 +164,7 @@ FLAG_OWNERS: Mapping[str, tuple[str, ...]] = {
     "-auto-approve": ("terraform -auto-approve",),
     "--insecure": ("curl --insecure", "curl -k"),
 }
-"""Commands of flags that belong to one program, for rules that name only the flag."""
+"""Commands of flags that belong to only one program, for rules that mention only the flag."""
 
 MORE: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"\bdocker\b.{0,60}\b(?:delet|remov|prun)\w{1,3} (?:the |any )?volumes?", ("docker volume rm", "docker volume prune")),
@@ -174,7 +174,7 @@ MORE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     (r"\bdocker\b.{0,60}\b(?:delet|remov|prun)\w{1,3} (?:the |any )?containers?", ("docker rm", "docker container rm")),
 )
-"""Phrases that mean further commands in a rule that names commands of the same program."""
+"""Phrases that stand for further commands in a rule that mentions commands of the same program."""
 
 _TS = "*.ts *.tsx *.mts *.cts *.vue *.svelte"
 _JS = "*.js *.jsx *.mjs *.cjs"
@@ -339,7 +339,7 @@ CONTENT_PHRASES: tuple[tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, .
     (r"todos?[- ]?(?:comments?|kommentare?|markers?)", ("TODO",), CODE_FILES, ()),
     (r"select ?\*|select[- ]stars?", ("<select star>",), (*CODE_FILES, "*.ex", "*.kts"), ()),
 )  # fmt: skip
-"""Phrases that mean code: the words, the files, and words of which at least one must be on the same line."""
+"""Phrases that stand for code: the words, the files, and words of which at least one must be on the same line."""
 
 LOCK_FILES = tuple(
     "package-lock.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb npm-shrinkwrap.json deno.lock Cargo.lock poetry.lock uv.lock pdm.lock Pipfile.lock"

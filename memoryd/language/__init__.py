@@ -1,6 +1,6 @@
 """Language: words, stems, negation and quantities, and the only implementation of statement comparison.
 
-The similarity of two sets of words is computed by one of four measures in `memoryd.core.text`, depending on the purpose:
+The similarity of two sets of words is one of four measures in `memoryd.core.text`, depending on the purpose:
 
 | purpose | measure |
 |---|---|
@@ -11,8 +11,8 @@ The similarity of two sets of words is computed by one of four measures in `memo
 | a statement resembles one whose file was deleted (stores.manual_edits) | `overlap_coefficient`: either may be longer |
 | a memory answers a query (retrieval.relevance) | share of the query's terms, rare ones count more |
 
-Negations are in `cues`, synonyms and opposites in `lexicon`, the stemmer in `stems`, names of things in `entities`, times in
-`times`. Words and normal forms, which core needs too, are in `memoryd.core.text`.
+Negations are in `cues`, synonyms and opposites in `lexicon`, the stemmer in `stems`, names of things in `entities`,
+and times in `times`. Words and normal forms, which core needs as well, are in `memoryd.core.text`.
 """
 
 from memoryd.language.compare import (

@@ -28,10 +28,10 @@ LIMITS = ("same", "replaces", "conflict", "marked")
 
 @dataclass(frozen=True, slots=True)
 class ClassifierWeights:
-    """Means and scales of the features, weights by feature and relation, and the minimum probability for accepting a relation.
+    """Means and scales of the features, weights by feature and relation, and the minimum probability for each relation.
 
-    `marked` is that minimum for a replacement if both statements are the user's or the later one mentions a change. `states`
-    holds the weights for the cross-encoder's states, or None for a model that uses only words.
+    `marked` is the minimum for a replacement if both statements are the user's or the later one mentions a change.
+    `states` contains the weights for the cross-encoder's states, or None for a model that uses only words.
     """
 
     mean: FloatArray
@@ -50,7 +50,7 @@ class ClassifierWeights:
         return np.asarray(states @ self.states)
 
     def chances(self, numbers: FloatArray, of_states: FloatArray | None = None) -> dict[Relation, float]:
-        """Return the probability of each relation. Probabilities add up to 1."""
+        """Return the probability of each relation. The probabilities add up to 1."""
         scores = ((numbers - self.mean) / self.scale) @ self.weights + self.bias
         if of_states is not None:
             scores = scores + of_states

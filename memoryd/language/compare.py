@@ -1,8 +1,8 @@
 """Determine the relation of two statements: the same, a refinement, a replacement, a contradiction, or something else.
 
-Day dreams, the dream, `remember`, tombstones and session starts all use this comparison. Similarity alone can't distinguish "port
-8080" from "port 9090" or "run" from "never run", so the words decide: see `verdict` (clauses, values, choices) and `wording`
-(differing words). In ambiguous cases, `doubtful` is set and both statements are kept.
+Day dreams, the dream, `remember`, tombstones and session starts all use this comparison. Similarity alone can't
+distinguish "port 8080" from "port 9090", or "run" from "never run", so the words decide: see `verdict` (clauses,
+values, choices) and `wording` (differing words). In ambiguous cases, `doubtful` is set and both statements are kept.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Relation(StrEnum):
 
 
 class Difference(StrEnum):
-    """A possible difference between two statements that otherwise mean the same."""
+    """A possible difference between two statements that otherwise have the same meaning."""
 
     VALUES = "values"
     LIST = "list"
@@ -69,8 +69,8 @@ class Difference(StrEnum):
     REBOUND = "rebound"
 
 
-# Markers of something ended, open or done. A passive ("old files are removed by a job") looks like one, so statements that read
-# the same with near certainty may differ in these. Nothing else may occur on one side only.
+# Markers of something ended, open or done. A passive ("old files are removed by a job") looks like one. Statements
+# that are almost certainly the same may therefore differ in these, but in nothing else.
 SIGNS = frozenset({Difference.ENDED, Difference.OPEN, Difference.DONE, Difference.STATES})
 
 
@@ -92,8 +92,8 @@ class Assertion:
 class Comparison:
     """A relation, the reason in words, and whether the result is in doubt.
 
-    When in doubt, both statements are kept and the user is asked. `chance` is the probability (0..1) that only one of them is
-    valid. Pairs with the highest chance are asked about first.
+    When in doubt, both statements are kept and the user is asked. `chance` is the probability (0 to 1) that only one
+    of them is valid. Pairs with the highest chance are asked about first.
     """
 
     relation: Relation
@@ -112,14 +112,14 @@ READ_KEPT = 8_192
 _FLIPS = frozenset({Wording.NEGATED, Wording.CORRECTED, Wording.CHANGED_VALUE})
 _CHANGES = frozenset({Verdict.REVERSED, Verdict.CHANGED, Verdict.REPLACED})
 _reading = lru_cache(maxsize=READ_KEPT)(read_memory)
-# Words that don't change the meaning of an instruction.
+# Words that don't change the meaning of an instruction
 _OBLIGATION = re.compile(
     r"\b(?:must|should|ought to|shall|(?:need|needs|have|has) to|(?:is|are) (?:required|supposed|expected) to"
     r"|(?:make|be) sure (?:to|that you)|remember to|please|always|(?:every|each) time)\b",
     re.IGNORECASE,
 )
-# Function words dropped by the parser although they can be the only difference between two statements. They express direction,
-# quantity, owner, time or permission, or are verbs with little meaning.
+# Function words that the parser drops although they can be the only difference between two statements. They express
+# direction, quantity, owner, time or permission, or are verbs with little meaning.
 _GUARDED = frozenset(
     """from into out over under up down off by some most few half any other another own my your his her their was were had did
     may might can could sometimes try want like prefer ask give take get go come put set say tell mean happen need has have
@@ -127,7 +127,7 @@ _GUARDED = frozenset(
 )
 _GUARDED_TERMS = frozenset(map(canonical, _GUARDED))
 _TELLING = frozenset(map(canonical, "my your his her their some most half may might can could sometimes".split()))
-# "The command make lint" means "make lint", since the noun only classifies the name after it.
+# "The command make lint" means "make lint", because the noun only classifies the name after it.
 _SORT = re.compile(
     r"\bthe (command|tool|script|program) (?=[`\w])"
     r"|\b(?:the )?(package|library|file|folder|directory|module|function|method|class|variable|branch|flag|option) (?=`)",
@@ -147,7 +147,7 @@ _PRECEDES = re.compile(
 
 
 def reading(said: Assertion) -> Reading:
-    """Parse a statement once so that it can be compared many times."""
+    """Parse a statement once, so that it can be compared many times."""
     return _reading(said.text, dont=said.dont)
 
 
@@ -160,7 +160,7 @@ def compare(old: Assertion, new: Assertion, cosine: float | None = None) -> Comp
 
 
 def compare_read(old: Assertion, new: Assertion, a: Reading, b: Reading, cosine: float | None = None) -> Comparison:
-    """Compare two statements that were already parsed, as in `compare`. `a` is the parsed form of `old`."""
+    """Compare two parsed statements like `compare`. `a` is the parsed form of `old`."""
     words = differ(a.statement, b.statement, known_dont=old.dont, new_dont=new.dont)
     verdict = verdict_of(a, b, cosine)
     if words is Wording.SAME and a.statement.norm == b.statement.norm:
@@ -191,7 +191,7 @@ def _speaks_of(statement: Reading, things: frozenset[str]) -> bool:
 def _retracted(old: Assertion, new: Assertion, a: Reading, b: Reading) -> bool:
     """Return whether the same speaker retracts an explanation and gives another one.
 
-    Both must be about the same thing, unless it is unnamed.
+    Both must be about the same thing, unless it is not mentioned.
     """
     if old.by_user != new.by_user or not (retracts(new.text) and names_cause(old.text) and names_cause(new.text)):
         return False
@@ -216,7 +216,7 @@ def is_longer(a: Reading, b: Reading, most: int) -> bool:
 
 
 def differences(old: Assertion, new: Assertion, a: Reading, b: Reading) -> frozenset[Difference]:
-    """Return the elements that occur in only one of the statements and may make them different things."""
+    """Return the elements that occur in only one of the statements and may change the meaning."""
     left, right = a.terms - b.terms, b.terms - a.terms
     found = {
         Difference.VALUES: a.values != b.values,
@@ -242,7 +242,7 @@ def differences(old: Assertion, new: Assertion, a: Reading, b: Reading) -> froze
 def _deny_the_same(a: Reading, b: Reading) -> bool:
     """Return whether both statements deny the same things.
 
-    This holds if both have equally many negations, or if everything denied by one is denied, and never affirmed, by the other.
+    This is true if both have equally many negations, or if one affirms nothing that the other denies, and denies all of it.
     """
     if permits(a.statement.text) != permits(b.statement.text) and (a.statement.negations or b.statement.negations):
         return False
@@ -277,9 +277,9 @@ def _names_one_side(a: Reading, b: Reading) -> bool:
 
 
 def _additional_names(one: Reading, other: Reading) -> frozenset[str]:
-    """Return the names in the first statement that have a part missing from the other."""
+    """Return the names in the first statement with a part that is missing from the other."""
     sorts, known = _sorts(one.statement.text), other.terms | terms_in_english(other.statement.text)
-    # a name is already a stem, and stemming it again could shorten it
+    # A name is already a stem. Stemming it again could shorten it.
     return frozenset(name for name in one.names - known if not known.issuperset(canonical_terms(name) - sorts))
 
 
@@ -294,7 +294,7 @@ def _terms_in_english(text: str) -> frozenset[str]:
 
 
 def _differs_in_order(old: str, new: str) -> bool:
-    """Return whether the two statements order things differently. "Not without X" means "after X"."""
+    """Return whether the two statements put things in a different order. "Not without X" means "after X"."""
     left, right = order_words(old), order_words(new)
     if left == right:
         return False
@@ -304,7 +304,7 @@ def _differs_in_order(old: str, new: str) -> bool:
 def plainly_same(old: Assertion, new: Assertion, a: Reading, b: Reading) -> bool:
     """Return whether both statements have the same content in the same order.
 
-    Filler words and phrases moved to the front are ignored.
+    Filler words and fronted phrases are ignored.
     """
     if language(old.text) != "en" or language(new.text) != "en" or not may_be_same(old, new, a, b):
         return False
@@ -317,7 +317,7 @@ def plainly_same(old: Assertion, new: Assertion, a: Reading, b: Reading) -> bool
 
 
 def _sorts(text: str) -> frozenset[str]:
-    """Return the nouns that only classify the name that follows."""
+    """Return the nouns that only classify the name after them."""
     return frozenset(canonical(noun.casefold()) for match in _SORT.finditer(text) for noun in match.groups() if noun)
 
 
@@ -336,7 +336,7 @@ def _rearranged(a: Reading, b: Reading) -> bool:
 
 
 def _same_order(a: Reading, b: Reading, extra: frozenset[str] = frozenset()) -> bool:
-    """Return whether statements with the same content also have it in the same order and relation.
+    """Return whether statements with the same content also have the same order and relations.
 
     "Run lint before tests" and "run tests before lint" don't.
     """
@@ -352,7 +352,7 @@ def _guarded(text: str) -> frozenset[str]:
 
 
 def _differs_after_preposition(a: Reading, b: Reading) -> bool:
-    """Return whether the same preposition is followed by different words in the two statements."""
+    """Return whether different words follow the same preposition in the two statements."""
     left, right = _bound(a), _bound(b)
     return any(left[word].isdisjoint(right[word]) for word in left.keys() & right.keys())
 
@@ -367,7 +367,7 @@ def _turned(a: Reading, b: Reading) -> bool:
 
 
 def relates_otherwise(old: Assertion, new: Assertion, a: Reading, b: Reading) -> bool:
-    """Return whether statements with words of their own relate them in a different order or direction.
+    """Return whether statements relate their words in a different order or direction.
 
     "Before a release do X" and "After a release do Y" can both be valid, like "calls from A are X" and "calls to A are Y".
     """
@@ -383,7 +383,7 @@ def relates_otherwise(old: Assertion, new: Assertion, a: Reading, b: Reading) ->
 
 
 def _bound(reading: Reading) -> dict[str, set[str]]:
-    """Return the content words that follow each preposition."""
+    """Return the content words after each preposition."""
     out: dict[str, set[str]] = {}
     waiting = ""
     for token in reading.statement.tokens:
@@ -409,7 +409,7 @@ def _is_rotation(first: tuple[str, ...], second: tuple[str, ...]) -> bool:
 def _changed_word(old: Assertion, new: Assertion, a: Reading, b: Reading) -> Comparison:
     """Compare statements that differ in one run of words.
 
-    Unless a word indicates a change, the new words may name another thing of the same kind.
+    Unless a word indicates a change, the new words may refer to another thing of the same kind.
     """
     if other_choices(a.statement.tokens, b.statement.tokens):
         return Comparison(Relation.REPLACES, "another choice")
@@ -430,15 +430,15 @@ def _adds(old: Reading, new: Reading) -> bool:
 
 
 def relate(old: str, new: str, *, known_dont: bool = False, new_dont: bool = False) -> Relation:
-    """Return the relation of two texts. The `…_dont` arguments say whether a text is listed under "don't"."""
+    """Return the relation of two texts. The `…_dont` arguments indicate that a text is listed under "don't"."""
     return compare(Assertion(old, known_dont), Assertion(new, new_dont)).relation
 
 
 def rephrases(old: Assertion, new: Assertion, least: float) -> bool:
     """Return whether one text rephrases the other.
 
-    Their words must overlap by at least `least`, and polarity, values and limits must agree. A text with one word replaced by
-    another is not a rephrasing.
+    Their words must overlap by at least `least`, and polarity, values and limits must agree. If only one word is
+    replaced by another, the texts don't rephrase each other.
     """
     a, b = read(old.text), read(new.text)
     agree = sorted(a.values) == sorted(b.values) and a.limits == b.limits and speaks_for(a, old.dont) == speaks_for(b, new.dont)
@@ -446,6 +446,6 @@ def rephrases(old: Assertion, new: Assertion, least: float) -> bool:
 
 
 def shares_words(old: str, new: str) -> bool:
-    """Check quickly, by shared words, whether `compare` or `rephrases` could find the two texts to be the same."""
+    """Check quickly, by shared words, whether `compare` or `rephrases` could find that the two texts are the same."""
     a, b = read(old), read(new)
     return a.norm == b.norm or (not a.stems.isdisjoint(b.stems) and jaccard(a.stems, b.stems) >= MIN_SHARED)

@@ -1,8 +1,8 @@
-"""Compare statements by rules and by a classifier trained on labelled pairs.
+"""Compare statements with rules, and with a classifier trained on labelled pairs.
 
-The classifier finds relations that the rules miss, and overrides the rules where they proved unreliable. With a reader (a
-cross-encoder), it judges both texts together, otherwise only their words. Statements are merged only if they pass checks that no
-probability can outweigh: a negation, number, name, limit or direction must not occur on one side only.
+The classifier finds relations that the rules miss, and overrides rules that proved unreliable. With a reader (a
+cross-encoder), it judges both texts together, otherwise only their words. Statements are merged only if they pass
+checks that no probability can outweigh: a negation, number, name, limit or direction must not occur on one side only.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ from memoryd.language.verdict import is_inversion, names_other_things, strong
 
 VECTORS_KEPT = 4_096
 SCORES_KEPT = 50_000
-# If the words themselves say what is no longer valid, the classifier needs less certainty.
+# If the words themselves indicate what is no longer valid, the classifier needs less certainty.
 MARKED = frozenset({"replaced", "corrected"})
 VETO = 0.2
-# Statements that share neither meaning nor words are not the same, even if their form suggests so.
+# Statements that share neither meaning nor words are not the same, even if their form suggests it.
 NEAR_COSINE = 0.75
 NEAR_WORDS = 0.4
-# Pairs less similar in meaning are not passed to the reader. Few of them are about the same thing, and each takes 10 ms.
+# Less similar pairs are not passed to the reader. Few of them are about the same thing, and each takes 10 ms.
 READ_COSINE = 0.6
 MIN_WORDS = 4
 AGREES = 0.45
@@ -55,23 +55,22 @@ UNSURE = 0.3
 # A pair that looks this much like a conflict is never considered the same. If both sides have many words of their own, or a text
 # was glossed, "the same" must be considerably more certain.
 READ_GATE = 0.2
-# With a lower threshold, statements about different things were sometimes merged, as measured on pairs by authors left out of
-# training.
+# A lower threshold would merge statements about different things, as measured on pairs by authors excluded from training.
 SAME_THRESHOLD = 0.75
-CERTAIN = 0.86  # for statements that differ in a marker that something ended or is done
+CERTAIN = 0.86  # For statements that differ in a marker that something ended or is done.
 FAR_WORDS = 4
 FAR_SAME = 0.8
 FAR_OVERLAP = 0.2
 FAR_LONGER = 4
 SOON = timedelta(days=1)
 ASKED = 0.2
-# Required odds for "the same". Lower ones risk losing a detail or merging opposites.
+# Required odds for "the same". Lower odds risk losing a detail or merging opposites.
 MORE_THAN_REFINES = 3.0
 MORE_THAN_CONFLICT = 2.5
 
 
 class Comparer:
-    """Compares statements using the rules and the classifier. Thread-safe.
+    """Compares statements with the rules and the classifier. Thread-safe.
 
     Args:
         embedder: Compares the statements' vectors, if given.
@@ -98,13 +97,13 @@ class Comparer:
     def compare_read(
         self, old: Assertion, new: Assertion, a: Reading, b: Reading, cosine: float | None = None, *, read: bool = True
     ) -> Comparison:
-        """Compare two statements that were already parsed, as in `compare`.
+        """Compare two parsed statements like `compare`.
 
         `cosine` is the cosine similarity of their vectors, if known. If `read` is False, only the words are judged, even where
         the reader would otherwise be used.
         """
         if self._trained and self._embedder is None:
-            cosine = None  # `compare` passes no cosine for an embedder other than the one used in training
+            cosine = None  # `compare` passes no cosine for embedders other than the one used in training.
         rules = compare_read(old, new, a, b, cosine)
         if a.statement.norm == b.statement.norm or not self._trained:
             return rules
@@ -133,7 +132,7 @@ class Comparer:
         return weighed(model, rules, chances, both_user, mergeable, marked=marked, replaceable=replaceable)
 
     def _cosine(self, old: str, new: str) -> float | None:
-        """Return the cosine similarity, or None if the embedder knows only English and can't judge the texts."""
+        """Return the cosine similarity, or None if the embedder only supports English and can't judge the texts."""
         if self._embedder is None or is_foreign(old) or is_foreign(new):
             return None
         return float(self._vector(old) @ self._vector(new))
@@ -214,7 +213,7 @@ def weighed(
         if rules.reason in MARKED and replaces >= AGREES:
             return rules
         if both_user and replaces >= BOTH_USER:
-            return rules  # if two statements of the user are opposites, the newer one applies
+            return rules  # If two statements of the user are opposites, the newer one applies.
     if replaces >= (model.marked if marked else model.replaces) and replaceable:
         return Comparison(Relation.REPLACES, rules.reason if rules.relation is Relation.REPLACES else "another answer since")
     mergeable = mergeable and same >= MORE_THAN_REFINES * chances[Relation.REFINES] and same >= MORE_THAN_CONFLICT * conflict

@@ -1,4 +1,4 @@
-"""Words for denial, limits, changes, endings and openings in nine languages, with functions that find them.
+"""Words for denial, limits, changes, endings and openings in nine languages, and functions that find them.
 
 The languages are English, German, French, Spanish, Portuguese, Russian, Chinese, Japanese and Korean. Every pattern has bounded
 repetitions, so matching takes linear time.
@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from memoryd.language.patterns import later
 
-READ = 2_000  # in characters; statements are one or two sentences, so no more of them is searched
+READ = 2_000  # In characters. Statements are one or two sentences, so only this much is searched.
 THING = r"[^\s,;:!?()\[\]{}<>\"'“”«»„，。；：！？、（）「」]{1,60}"
 PHRASE = rf"{THING}(?: {THING}){{0,5}}"
 
@@ -66,7 +66,7 @@ def _compiled(patterns: Mapping[str, str]) -> Mapping[str, re.Pattern[str]]:
     return MappingProxyType({code: later(pattern, re.IGNORECASE) for code, pattern in patterns.items()})
 
 
-# Words with little meaning, in addition to the English ones of memoryd.core.text.
+# Words with little meaning, in addition to the English ones in memoryd.core.text
 _FILLERS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         "de": _TELLING["de"]
@@ -154,7 +154,7 @@ _NEGATION = _compiled(
 
 
 def negation(text: str) -> re.Pattern[str]:
-    """Return the pattern of negations in the language of a text."""
+    """Return the pattern for negations in the language of a text."""
     return _NEGATION[language(text)]
 
 
@@ -224,7 +224,7 @@ _ORDER_WORDS = later(
 
 
 def order_words(text: str) -> frozenset[str]:
-    """Return the words expressing a temporal order."""
+    """Return the words that express a temporal order."""
     return frozenset(match.group().casefold() for match in _ORDER_WORDS.finditer(text[:READ]))
 
 
@@ -366,11 +366,11 @@ _IDENTIFIER = later(r"\w{1,80}_\w{1,80}")
 
 
 def identifiers(text: str) -> frozenset[str]:
-    """Return names with an inner underscore, whose parts have a significant order."""
+    """Return names with an inner underscore. The order of their parts is significant."""
     return frozenset(match.group().casefold() for match in _IDENTIFIER.finditer(text[:READ]))
 
 
-# Introductory words without content, and words that introduce a correction.
+# Introductory words without content, and words that introduce a correction
 
 _OPENER = later(
     r"^(?:(?:no|nope|nah|yes|yeah|yep|ok(?:ay)?|so|well|oh|ah|hmm+|hey|hi|hello|great|thanks?(?: you)?|thx|perfect|good|"
@@ -412,7 +412,7 @@ def without_openers(text: str) -> str:
 
 
 def opens_as_correction(text: str) -> bool:
-    """Return whether a text starts by rejecting a previous statement, as in "No, …" and "Actually, …"."""
+    """Return whether a text begins by rejecting a previous statement, as in "No, …" and "Actually, …"."""
     return _REVISES.match(text) is not None
 
 
@@ -547,7 +547,7 @@ def contrasts(text: str) -> list[re.Match[str]]:
 
 
 def ended(text: str) -> Iterator[str]:
-    """Yield the things that a statement says have ended, each with a few of the following words."""
+    """Yield the things that have ended according to a statement, each with the next few words."""
     head, code = text[:READ], language(text)
     for match in _GONE_PATTERNS[code].finditer(head):
         if not _CASE.search(head[max(0, match.start() - 60) : match.start()]):

@@ -1,7 +1,7 @@
 """Find names of things in a text: files, commands, packages, hosts, variables, flags, errors, identifiers.
 
-Names are found by patterns, without a model. Memories about the same thing share such names, which become the entity nodes of the
-graph and the `entities` of an item.
+Names are found by patterns, without a model. Memories about the same thing share such names. They become the entity
+nodes of the graph, and the `entities` of an item.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ def _is_name(kind: str, name: str, text: str, start: int) -> bool:
 def find_entities(text: str, limit: int = 12) -> tuple[str, ...]:
     """Return the first `limit` names in the text, in order of appearance and without duplicates (ignoring case).
 
-    URLs yield only the host, commands in backticks the whole command. Only the first 20,000 characters are searched. This
-    function never raises.
+    A URL yields only its host, and a command in backticks yields the whole command. Only the first 20,000 characters
+    are searched. Never raises.
     """
     head = text[:MAX_TEXT]
     found: dict[str, str] = {}

@@ -1,6 +1,6 @@
 """Compute classifier features for a pair of statements from their words.
 
-Pure functions. The numbers are in the order of NAMES, on which the weights were trained.
+Pure functions. The numbers are in the order of NAMES, which must match the training.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ NAMES: tuple[str, ...] = (
 
 
 def features(old: Assertion, new: Assertion, a: Reading, b: Reading, rules: Comparison) -> FloatArray:
-    """Return the features of a pair. The cosine of their vectors is not included, since it did not improve the results."""
+    """Return the features of a pair. The cosine of their vectors is not included, because it did not improve the results."""
     left, right, shared = a.terms - b.terms, b.terms - a.terms, a.terms & b.terms
     values_left, values_right = set(a.values) - set(b.values), set(b.values) - set(a.values)
     names_left, names_right = a.names & left, b.names & right
@@ -137,11 +137,11 @@ def features(old: Assertion, new: Assertion, a: Reading, b: Reading, rules: Comp
 
 
 def speaks_of_another_part(a: Reading, b: Reading) -> bool:
-    """Return whether the statements name different members of one class of things, in any language.
+    """Return whether the statements mention different members of a class of things, in any language.
 
     A statement about one member does not affect the other.
     """
-    units = UNIT_TERMS if a.values and a.values == b.values else frozenset()  # "24 hours" is "one day"
+    units = UNIT_TERMS if a.values and a.values == b.values else frozenset()  # "24 hours" is "one day".
     left, right = (terms_in_english(reading.statement.text) - units for reading in (a, b))
     return bool(exchanged(left - right, right - left, SUBJECTS))
 

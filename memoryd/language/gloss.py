@@ -1,7 +1,7 @@
-"""Translate a text word by word into English, for embedders that know only English.
+"""Translate a text word by word into English, for embedders that only support English.
 
-A gloss is not a translation. Word order and grammar stay unchanged, and function words are dropped. Unknown words are kept if
-they are in Latin script and omitted otherwise. This is enough to match a prompt with keys in English.
+A gloss is not a full translation. Word order and grammar are unchanged, and function words are dropped. Unknown words
+are kept if they are in Latin script and omitted otherwise. This is enough to match a prompt with keys in English.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ GLOSSARY_FILE = Path(__file__).with_name("glossary.txt")
 READ = 2_000
 LONGEST = 600
 LONGEST_WORD = 40
-# Minimum length of a prefix (shorter entries must match whole words, except in highly inflected languages), maximum length of the
-# rest of the word, and minimum lengths of a compound and of its parts.
+# Minimum length of a prefix (shorter entries must match whole words, except in highly inflected languages), maximum
+# length of the rest of the word, and minimum lengths of a compound and its parts.
 SHORTEST_STEM = 4
 SHORTEST_INFLECTED, SHORT_ENDING = 3, 3
 LONGEST_ENDING = 6
 COMPOUND, PART = 8, 4
 # Maximum number of senses per word, and how many of them a gloss contains.
 MAX_SENSES, SENSES = 4, 2
-GLOSSES_KEPT = 8_192  # also the size of the cache of keys
+GLOSSES_KEPT = 8_192  # Also the size of the key cache.
 COLUMNS = ("de", "fr", "es", "pt", "it", "nl", "pl", "ru", "zh", "ja")
 _ASKING = frozenset({"where", "when", "why", "how", "how many"})
 _INFLECTED = frozenset({"pl", "ru"})
@@ -45,16 +45,16 @@ Senses = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class _Glossary:
-    of: dict[str, dict[str, Senses]]  # by language; "" applies to any language
+    of: dict[str, dict[str, Senses]]  # By language. "" applies to any language.
     little: dict[str, frozenset[str]]
-    longest: int  # for words in scripts without spaces
+    longest: int  # For words in scripts without spaces.
 
 
 @lru_cache(maxsize=GLOSSES_KEPT)
 def gloss(text: str) -> str:
     """Return the text in English words.
 
-    The result is empty for English text and for text without any known word.
+    Returns an empty text for English, and for text without any known word.
     """
     return " ".join(english for of_word in senses(text) for english in of_word[:SENSES])[:LONGEST]
 
@@ -63,7 +63,7 @@ def gloss(text: str) -> str:
 def senses(text: str) -> tuple[Senses, ...]:
     """Return the possible English meanings of each word, likelier ones first.
 
-    The result is empty if the gloss is empty.
+    Returns an empty list if the gloss is empty.
     """
     head = text[:READ]
     code = _language_of(head)
@@ -87,7 +87,7 @@ def senses(text: str) -> tuple[Senses, ...]:
 
 
 def in_english(key: str) -> str:
-    """Return the key in a form that an English embedder can judge.
+    """Return the key in a form that an English embedder can process.
 
     A key in an unknown script is replaced by its gloss, if there is one.
     """
@@ -95,7 +95,7 @@ def in_english(key: str) -> str:
 
 
 def is_readable(key: str) -> bool:
-    """Return whether an English embedder can judge the key."""
+    """Return whether an English embedder can process the key."""
     return not is_foreign(key) or bool(gloss(key))
 
 
@@ -164,7 +164,7 @@ def _of_word(word: str, code: str, known: _Glossary, little: frozenset[str]) -> 
         return [tuple(english for english in found if english in _ASKING)]
     if found:
         return [found]
-    if len(word) > LONGEST_WORD or not word.replace("-", "").isalpha():  # identifiers are the same in English
+    if len(word) > LONGEST_WORD or not word.replace("-", "").isalpha():  # Identifiers are the same in English.
         return []
     for words in (own, common):
         if found := _by_beginning(word, words, code in _INFLECTED):

@@ -1,6 +1,6 @@
-"""English words in software projects that are synonyms or opposites, or have little meaning.
+"""English words in software projects that are synonyms or opposites, or that have little meaning.
 
-This is general knowledge, not learned from data. Words are given in their base form and looked up by stem.
+This is general knowledge, not learned from data. Words are in their base form and looked up by stem.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ new current only real correct together fully properly automatically service serv
 during around about roughly approximately behind under
 """.split()
 
-# Words of one class that name different things, so that the statements have different subjects or places.
+# Words of one class for different things. They give statements different subjects or places.
 SUBJECTS = """
 staging production prod demo local development dev sandbox preview testing qa
 main master develop release hotfix feature staging
@@ -159,7 +159,7 @@ blue green
 primary secondary
 """
 
-# Words of one class that are mutually exclusive answers to one question.
+# Words of one class that are mutually exclusive answers to a question.
 CHOICES = """
 npm pnpm yarn bun
 pip uv poetry pipenv conda pipx
@@ -318,7 +318,7 @@ obrigatório opcional
 obligatoire facultatif
 """
 
-# Opposite ends of one thing. Both statements may be valid, but they are never the same.
+# Opposite ends of something. Both statements may be valid, but they are never the same.
 ENDS = """
 first last
 local remote

@@ -1,7 +1,7 @@
 """Regular expressions compiled on first use.
 
-Compiling the word tables of many languages takes some tenths of a second. Daemon start and commands that don't use the tables
-should not pay for that.
+Compiling the word tables of many languages takes several tenths of a second. This should not slow down the daemon's
+start or commands that don't use the tables.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from typing import Any, cast
 
 
 class _LazyPattern:
-    """A proxy for a pattern, compiled when one of its attributes is first accessed."""
+    """A proxy for a pattern, which is compiled when one of its attributes is first accessed."""
 
     def __init__(self, source: str, flags: int) -> None:
         self._source = source
         self._flags = flags
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):  # copy and pickle look up methods that a pattern does not have
+        if name.startswith("__"):  # copy and pickle look up methods that a pattern does not have.
             raise AttributeError(name)
         compiled = re.compile(self._source, self._flags)
         for method in ("search", "match", "fullmatch", "finditer", "findall", "split", "sub", "subn"):

@@ -35,9 +35,9 @@ def _words(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=KEPT)
 def preference(text: str) -> Preference | None:
-    """Return the preference that the text states.
+    """Return the preference stated in the text.
 
-    Return None if there is none, or if the text only says what is not wanted.
+    Return None if there is none, or if the text only mentions something unwanted.
     """
     match = _PREFERS.match(text.strip())
     if match is None or re.search(r"\b(?:not|no|never|without)\b|n't\b", match["what"][:12], re.IGNORECASE):

@@ -57,7 +57,7 @@ _BOUNDARY = re.compile(
 )
 _PLACE = re.compile(r"\b(?:in|for|on|at|under|inside|during|when|if)\s+(.{1,40})", re.IGNORECASE)
 _MARKER = re.compile(r"\b(before|after)\s+(.{1,40})", re.IGNORECASE)
-# Introduces the consequence of not following the statement. A "not" in it does not deny the statement itself.
+# Introduces the consequence of ignoring the statement. A "not" in it does not deny the statement itself.
 _ELSE = re.compile(
     r"(?:\b(?:otherwise|or else|sonst|sinon|de lo contrario|si no|senão|иначе)\b|否则|さもないと|아니면)[^.;。]{1,200}",
     re.IGNORECASE,
@@ -188,7 +188,7 @@ CHOICES: Mapping[str, frozenset[int]] = _classes(lexicon.CHOICES)
 OPPOSITES: Mapping[str, frozenset[int]] = _classes(lexicon.OPPOSITES)
 STATES = frozenset(canonical(word) for word in lexicon.STATES)
 ENDS: Mapping[str, frozenset[int]] = _classes(lexicon.ENDS)
-UNIT_TERMS = frozenset(map(canonical, _SECONDS))  # units of time; values hold the amounts
+UNIT_TERMS = frozenset(map(canonical, _SECONDS))  # Units of time. Values contain the amounts.
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,11 +207,10 @@ class Reading:
         terms: Canonical stems.
         order: Canonical stems in the order of the text.
         names: Words written like names.
-        ends: Phrases that name what has ended.
+        ends: Phrases for what has ended.
         gone: First words of `ends`.
-        markers: The words that follow "before" and "after".
-        places: The places and conditions, which follow "in", "for" and "when".
-
+        markers: The words after "before" and "after".
+        places: The places and conditions after "in", "for" and "when".
     """
 
     statement: Statement
@@ -261,7 +260,7 @@ def read_memory(text: str, *, dont: bool = False) -> Reading:
 
 
 def _phrase(thing: str, code: str) -> tuple[str, ...]:
-    """Return the words and values, in order, of a phrase that names something ended."""
+    """Return the words and values, in order, of a phrase for something that has ended."""
     found = [(thing.find(value), canonical_value(value)) for value in read(thing).values]
     found += [(thing.find(word), canonical(word)) for word in _kept_words(mask_values(thing), code)]
     return tuple(entry for _, entry in sorted(found))
@@ -295,7 +294,7 @@ def _time_of_day(hour: int, minute: str, half: str, day_part: str) -> str:
 
 def normalise_quantities(text: str) -> str:
     """Normalise numbers and quantities in the text, so that "half a minute" and "30 sec" are equal."""
-    portuguese = language(text) == "pt"  # "dos" means "of the" in Portuguese and "two" in Spanish
+    portuguese = language(text) == "pt"  # "dos" means "of the" in Portuguese and "two" in Spanish.
     text = _WRITTEN_NUMBER.sub(
         lambda match: match[0] if portuguese and match[1].casefold() == "dos" else str(_NUMBER_WORDS[match[1].casefold()]), text
     )
@@ -313,7 +312,7 @@ def _plain(text: str) -> str:
 def canonical_terms(text: str, code: str = "en") -> frozenset[str]:
     """Return the meaningful stems, with synonyms replaced by the representative of their group.
 
-    `code` is the code of the language.
+    `code` is the language code.
     """
     return frozenset(_ordered_terms(text, code))
 
@@ -359,7 +358,7 @@ def _double(clauses: list[Clause], pieces: list[tuple[str, bool]]) -> Iterable[C
 
 
 def _segments(text: str) -> Iterable[tuple[str, bool]]:
-    """Yield the pieces of the text between clause boundaries, each with whether it is affirmed."""
+    """Yield the pieces of the text between clause boundaries, and whether each is affirmed."""
     over = _OVER.search(text)
     if over is not None:
         yield from _segments(text[: over.start("over")])

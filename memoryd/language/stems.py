@@ -1,7 +1,7 @@
-"""The stemmer, and the detection of texts that an English embedder can't judge. Pure functions.
+"""The stemmer, and the detection of texts that an English embedder can't process. Pure functions.
 
-`stem` is for search and comparison, where "config" and "configure" are different words. `roots` is for checking whether two texts
-have the same subject, in any language: statement and evidence, finding and fix, claim and retraction.
+`stem` is for search and comparison, where "config" and "configure" are different words. `roots` checks whether two
+texts have the same subject, in any language: statement and evidence, finding and fix, claim and retraction.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ _LETTER = re.compile(r"[^\W\d_]")
 _FOREIGN = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿가-힯\u0370-\u03ff\u0400-\u052f\u0590-\u06ff\u0900-\u0e7f]")
 
 
-@lru_cache(maxsize=STEMS_KEPT)  # the candidates of a query (up to 200) mostly share the same words
+@lru_cache(maxsize=STEMS_KEPT)  # The candidates for a query (up to 200) mostly share the same words.
 def stem(word: str) -> str:
     """Return a crude stem of a lower-case word.
 
-    Common English and Russian endings are removed, and at least three letters are kept.
+    Common English and Russian endings are removed, leaving at least three letters.
     """
     if _CYRILLIC.search(word):
         cut = _CYRILLIC_ENDING.sub("", word)
@@ -44,11 +44,11 @@ def root(word: str) -> str:
 
 
 def roots(text: str) -> frozenset[str]:
-    """Return the roots of a text's key words."""
+    """Return the roots of a text's keywords."""
     return frozenset(map(root, keywords(text)))
 
 
 def is_foreign(text: str) -> bool:
-    """Return whether at least 30 % of the letters are in a script that an English embedder can't judge."""
+    """Return whether at least 30 % of the letters are in a script that an English embedder can't process."""
     letters = len(_LETTER.findall(text))
     return letters > 0 and len(_FOREIGN.findall(text)) >= 0.3 * letters

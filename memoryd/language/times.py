@@ -2,9 +2,10 @@
 
 Examples are `in May 2023`, `yesterday`, `three weeks ago`, `since March` and `before 8 May`.
 
-The rules are for English. In other languages, only the words for today, yesterday, the day before and last week are known
-(`times_in_english`). Relative times, and times without a year, are counted from the time of the query. An open end is the
-corresponding end of ANY_TIME. The named day is always included, whether the query asks for the time before or after it.
+The rules are for English. In other languages, only the words for today, yesterday, the day before and last week are
+supported (`times_in_english`). Relative times, and times without a year, are relative to the time of the query. An
+open end is the corresponding end of ANY_TIME. The given day is always included, whether the query asks for the time
+before or after it.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ _OTHER_LANGUAGES = (
         " last week ",
     ),
 )
-_HIER = later(r"\bhier\b", re.I)  # "here" in German and Dutch, "yesterday" in French
+_HIER = later(r"\bhier\b", re.I)  # "here" in German and Dutch, "yesterday" in French.
 _AVANT_HIER = later(r"\bavant[- ]hier\b", re.I)
 _WORD = later(r"[^\W\d_]+")
 _BESIDE_GERMAN = frozenset(
@@ -110,7 +111,7 @@ _BESIDE_FRENCH = frozenset(
 
 
 def times_in_english(text: str) -> str:
-    """Translate the words for today, yesterday and last week into English, from any of the nine languages."""
+    """Translate the words for today, yesterday and last week from any of the nine languages into English."""
     if _HIER.search(text):
         beside = _WORD.findall(text[:READ].casefold())
         french = sum(word in _BESIDE_FRENCH for word in beside) > sum(word in _BESIDE_GERMAN for word in beside)
@@ -134,7 +135,7 @@ def asks_past(text: str) -> bool:
 
 
 def names_time(text: str) -> bool:
-    """Return whether a statement names a time, such as a date, a weekday or `last week`."""
+    """Return whether a statement mentions a time, such as a date, a weekday or `last week`."""
     return _TIME_WORDS.search(text) is not None
 
 
@@ -152,7 +153,7 @@ def within(span: Span, start: datetime, end: datetime | None = None) -> bool:
 
 
 def asked_span(text: str, now: datetime) -> Span | None:
-    """Return the start and end (exclusive, UTC) of the first time named in the text, or None.
+    """Return the start and end (exclusive, UTC) of the first time mentioned in the text, or None.
 
     For two consecutive times (`from March to May`, `in March and May`), the span extends from the start of the first to the end
     of the second.

@@ -1,8 +1,9 @@
 """Determine the relation of two memories from their words, values and meaning. Pure functions.
 
-Vectors alone can't distinguish "port 8080" from "port 9090", or "run" from "never run". The cosines of such pairs reach 0.95,
-while those of paraphrases start at 0.78. Therefore the words decide, and the cosine only determines how much they may differ. The
-thresholds were chosen on the training half of the labelled pairs in tests/memoryd/dream/pairs.
+Vectors alone can't distinguish "port 8080" from "port 9090", or "run" from "never run". The cosines of such pairs
+reach 0.95, while those of paraphrases start at 0.78. The words therefore decide, and the cosine only determines how
+much they may differ. The thresholds were chosen on the training half of the labelled pairs in
+tests/memoryd/dream/pairs.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ MANY_DOTS = 3
 # These verbs are compatible: "run lint" does not affect "run the tests".
 _REPEATABLE = frozenset("run execute call invoke check read test lint open load import start restart format build".split())
 _OPENERS = frozenset("always never please also and then you we must should first".split())
-# The number after one of these words is one of several answers to a question. Another number is another version.
+# A number after one of these words is one of several answers to a question. Another number is another version.
 _EXCLUSIVE = frozenset("use uses using used prefer prefers need needs require requires is are called named want wants".split())
 _SERIES = re.compile(r"(?P<name>[^\W\d_]{2,40}[_-]?)\d{1,6}$")
 _LABEL = re.compile(r"\b(?P<thing>[^\W\d_]{3,40}) (?P<label>[A-Z])\b")
@@ -65,7 +66,7 @@ class _Pair:
 
     @property
     def context(self) -> float:
-        """The share of the shorter statement's words that the other one contains."""
+        """The share of the shorter statement's words found in the other one."""
         least = min(len(self.a.terms), len(self.b.terms))
         return len(self.shared) / least if least else 0.0
 
@@ -100,13 +101,13 @@ def _pair(a: Reading, b: Reading, cosine: float | None) -> _Pair:
 
 
 def exchanged(left: Iterable[str], right: Iterable[str], classes: Mapping[str, frozenset[int]]) -> list[tuple[str, str]]:
-    """Return the pairs of words of one class that each occur in only one of the statements."""
+    """Return the pairs of words of one class, each of which occurs in only one of the statements."""
     none: frozenset[int] = frozenset()
     return [(x, y) for x in sorted(left) for y in sorted(right) if classes.get(x, none) & classes.get(y, none)]
 
 
 def apart(left: Iterable[str], right: Iterable[str]) -> bool:
-    """Return whether words that occur in only one statement are opposites, or opposite ends of one thing."""
+    """Return whether words that occur in only one statement are opposites, or opposite ends of something."""
     left, right = list(left), list(right)
     return bool(exchanged(left, right, OPPOSITES) or exchanged(left, right, ENDS) or exchanged(left, right, CHOICES))
 
@@ -144,7 +145,7 @@ def _about_the_same(pair: _Pair) -> bool:
 
 
 def _narrower(pair: _Pair, *, places: bool = False) -> bool:
-    """Return whether only one of the statements names a part, since then both may be valid.
+    """Return whether only one of the statements mentions a part, in which case both may be valid.
 
     With `places`, places and cases count as well.
     """
@@ -170,7 +171,7 @@ def _known_relation(pair: _Pair) -> Verdict | None:
 def _replaced(pair: _Pair) -> bool:
     """Return whether one statement ends the other.
 
-    This is the case if either statement says that something affirmed by the other has ended.
+    This is the case if one statement affirms something that has ended according to the other.
     """
     return _ends(pair.a, pair.b, pair) or _ends(pair.b, pair.a, pair)
 
@@ -211,7 +212,7 @@ def _values_agree(pair: _Pair) -> bool:
 
 
 def _denies(clauses: tuple[Clause, ...], others: tuple[Clause, ...], least: float) -> bool:
-    """Return whether a clause denied by one reading is affirmed, and not also denied, by the other."""
+    """Return whether one reading denies a clause that the other affirms without also denying it."""
     for clause in clauses:
         if clause.affirmed:
             continue
@@ -224,12 +225,12 @@ def _denies(clauses: tuple[Clause, ...], others: tuple[Clause, ...], least: floa
 
 
 def _contained(clause: Clause, other: Clause) -> float:
-    """Return the share of the denied words that the other clause contains."""
+    """Return the share of the denied words found in the other clause."""
     return containment(clause.terms, other.terms)
 
 
 def _turned_around(pair: _Pair) -> bool:
-    """Return whether one word is replaced by its opposite and the rest differs by at most one word."""
+    """Return whether one word is replaced by its opposite, and the rest differs by at most one word."""
     if pair.a.values != pair.b.values or not _same_sense(pair):
         return False
     return any(_is_rest_minor(pair.left - {x}, pair.right - {y}) for x, y in exchanged(pair.left, pair.right, OPPOSITES))
@@ -245,7 +246,7 @@ def _same_sense(pair: _Pair) -> bool:
 
 
 def _other_value(pair: _Pair) -> bool:
-    """Return whether each statement has one number with the same unit and everything else agrees."""
+    """Return whether each statement has one number with the same unit, and everything else agrees."""
     a, b = _surplus(pair.a.values, pair.b.values), _surplus(pair.b.values, pair.a.values)
     if not a or len(a) != len(b) or len(a) > 2 or (strong(pair.left) and strong(pair.right)) or not _same_sense(pair):
         return False
@@ -264,7 +265,7 @@ def _surplus(values: tuple[str, ...], others: tuple[str, ...]) -> list[str]:
 
 
 def names_other_things(a: Reading, b: Reading) -> bool:
-    """Return whether the statements name different things ("module 3", "PR 14", "run one") and are thus unrelated."""
+    """Return whether the statements are unrelated because they mention different things ("module 3", "PR 14", "run one")."""
     if has_correction(b.statement.text):
         return _numbers_name(a, b)
     if _numbers_name(a, b) or _other_object(a, b):
@@ -363,7 +364,7 @@ def other_choices(tokens: Sequence[str], others: Sequence[str]) -> bool:
 
 
 def _leads(x: str, y: str, pair: _Pair) -> bool:
-    """Return whether both words start their sentences and so are the subjects."""
+    """Return whether both words start their sentences, which makes them the subjects."""
     return _first(pair.a) == x and _first(pair.b) == y
 
 
@@ -411,7 +412,7 @@ def _names_differ(pair: _Pair) -> bool:
 
 
 def _order_differs(pair: _Pair) -> bool:
-    """Return whether both statements say "before" (or "after") about different things."""
+    """Return whether both statements use "before" (or "after") about different things."""
     a, b = dict(pair.a.markers), dict(pair.b.markers)
     return any(a[word] != b[word] for word in a.keys() & b.keys())
 
@@ -419,7 +420,7 @@ def _order_differs(pair: _Pair) -> bool:
 def rebound(a: Reading, b: Reading) -> bool:
     """Return whether shared words are combined differently.
 
-    An example is "clang on Linux, gcc on macOS" against the same with both compilers swapped.
+    An example is "clang on Linux, gcc on macOS", compared with the same sentence with the compilers swapped.
     """
     common = [term for term in dict.fromkeys(a.order) if term in b.terms]
     named = [term for term in common if term in a.names or term in b.names or term in CHOICES or term in SUBJECTS]
@@ -453,7 +454,7 @@ def _followers(order: Sequence[str], common: Sequence[str]) -> dict[str, set[str
 def one_word_exchanged(one: Reading, other: Reading) -> bool:
     """Return whether the sentences are equal except for one word, and the two words are not synonyms."""
     a, b = one.statement.tokens, other.statement.tokens
-    if len(a) != len(b) or len(a) == 1:  # in languages without spaces, a sentence is a single token
+    if len(a) != len(b) or len(a) == 1:  # In languages without spaces, a sentence is a single token.
         return False
     unlike = [(x, y) for x, y in zip(a, b, strict=True) if x != y]
     return len(unlike) == 1 and canonical(unlike[0][0]) != canonical(unlike[0][1]) and not set(unlike[0]) <= STOP_WORDS

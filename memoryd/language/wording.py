@@ -1,8 +1,8 @@
 """Determine how the wording of two statements differs. Pure functions.
 
-The wording may be the same, negated, different in one value, or different in other ways. The functions are deliberately cautious:
-sentences that differ in a number, a path or one noun look similar to any measure but mean different things. Only known kinds of
-differences count.
+The wording may be the same, negated, different in one value, or different in other ways. The functions are
+deliberately cautious. Sentences that differ in a number, a path or one noun look similar to any measure but have
+different meanings. Only known kinds of differences count.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ NONE: frozenset[str] = frozenset()
 
 
 class Wording(StrEnum):
-    """How the wording of a second statement differs from that of a first."""
+    """How the wording of a second statement differs from that of the first."""
 
     SAME = "same"
     NEGATED = "negated"
@@ -52,7 +52,7 @@ _NUMBER = re.compile(
 )
 _FLAG = re.compile(r"(?<!\w)--?[A-Za-z][\w-]{0,100}(?:=\S{1,300})?")
 _HAS_DIGIT = re.compile(r"\b(?:[A-Za-z_]+\d\w*|0x[0-9A-Fa-f]{1,40})\b")
-# Words about a change or about the reader describe how a fact came about, not the fact itself.
+# Words about a change or about the reader. They describe how a fact came about rather than the fact itself.
 _PASSING_WORDS = frozenset(
     """now actually anymore any longer more instead rather from switched moved migrated changed replaced dropped final finally
     correction update remember note again today nowadays currently please lets let""".split()
@@ -76,13 +76,13 @@ _DENIAL = re.compile(r"^\W*(?:no|nope|wrong|nein|falsch|non|нет|不对|不)[,
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A text that was parsed once for many comparisons.
+    """A text parsed once for many comparisons.
 
     Attributes:
         stems: Meaningful stems.
-        values: The values that must agree literally.
+        values: Values that must match exactly.
         tokens: The words in order.
-        replaced: The things that ended, according to the statement.
+        replaced: Things that have ended, according to the statement.
         negations: The number of negations.
     """
 
@@ -123,14 +123,14 @@ def _without_contrasts(text: str) -> str:
 def _stem(word: str) -> str:
     """Return the stem of a word.
 
-    Names of tools are returned unchanged, as "PostgreSQL" and "PostGIS" would otherwise become equal.
+    Names of tools are returned unchanged. Otherwise, "PostgreSQL" and "PostGIS" would become equal.
     """
     return word if word in _NAMES else stem(word)
 
 
 @lru_cache(maxsize=READ_KEPT)
 def read(text: str) -> Statement:
-    """Parse a text for comparisons, and cache the result since one statement is compared with many.
+    """Parse a text for comparisons. The result is cached, because each statement is compared with many others.
 
     A dream keeps the results for all memories, so words are interned and empty sets are shared.
     """
@@ -162,7 +162,7 @@ def differ(a: Statement, b: Statement, *, known_dont: bool = False, new_dont: bo
     if _replaces(a, b):
         return Wording.CORRECTED
     if _replaces(b, a):
-        return Wording.CHANGED_WORD  # the correction is quoted, so the words don't show which one is valid
+        return Wording.CHANGED_WORD  # The correction is quoted, so the words don't show which one is valid.
     alike = jaccard(a.stems, b.stems)
     if a.limits == b.limits and sorted(a.values) == sorted(b.values) and _one_sided(a, b):
         if flipped:
@@ -183,7 +183,7 @@ def speaks_for(statement: Statement, dont: bool) -> bool:
 
 
 def _one_sided(a: Statement, b: Statement) -> bool:
-    """Return whether one statement only has additional words and no word was replaced."""
+    """Return whether one statement only has additional words, and no word was replaced."""
     return a.stems <= b.stems or b.stems <= a.stems
 
 

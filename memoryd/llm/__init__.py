@@ -1,4 +1,4 @@
-"""Chat models: an OpenAI-compatible endpoint or the user's own Claude Code client."""
+"""Chat models: an OpenAI-compatible endpoint, or the user's own Claude Code client."""
 
 from memoryd.llm.claude import ClaudeLLM, extractor_folder, is_internal_text, mark
 from memoryd.llm.endpoint import OpenAILLM

@@ -1,4 +1,4 @@
-"""Chat completions from `claude -p`, using the user's own client and login, without tools, hooks or memory.
+"""Chat completions from `claude -p`, with the user's own client and login but without tools, hooks or memory.
 
 `print_mode` defines how to run the client and parse its report.
 """
@@ -64,7 +64,7 @@ NAMES = frozenset(
     CLAUDE_CONFIG_DIR CLAUDE_CODE_EXECPATH CLOUD_ML_REGION GCLOUD_PROJECT HTTP_PROXY HTTPS_PROXY NO_PROXY http_proxy https_proxy
     no_proxy NODE_EXTRA_CA_CERTS SSL_CERT_FILE""".split()
 )
-# Prefix of the login variables in event records from hooks, and in the environment of a daemon that a hook started.
+# Prefix of login variables in event records from hooks, and in the environment of a daemon started by a hook.
 PREFIX = "MEMORYD_LOGIN_"
 
 
@@ -99,7 +99,7 @@ class Logins:
             return self._by_session.get(self._session, self._latest)
 
     def clear(self) -> None:
-        """Forget all logins, because the user withdrew consent."""
+        """Forget all logins after the user has withdrawn consent."""
         with self._guard:
             self._by_session.clear()
             self._latest = {}
@@ -117,7 +117,7 @@ def login_of(options: Mapping[str, str]) -> dict[str, str]:
 
 
 def take_from(environ: MutableMapping[str, str]) -> dict[str, str]:
-    """Remove the login variables that a hook passed to the daemon from the environment and return them."""
+    """Remove the login variables passed by a hook from the environment, and return them."""
     found = login_of(environ)
     for name in [name for name in environ if name.startswith(PREFIX)]:
         del environ[name]
@@ -159,13 +159,13 @@ class ClaudeLLM:
 
     @property
     def name(self) -> str:
-        """Name of the model, as the client knows it."""
+        """The client's name for the model."""
         return self._model
 
     def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:
         """Return one answer.
 
-        The schema is only described in the prompt; enforcing it in the client would cost extra turns.
+        The schema is only described in the prompt. Enforcing it in the client would cost extra turns.
         """
         system, prompt = split(messages)
         make_private_dir(self._folder)
@@ -174,7 +174,7 @@ class ClaudeLLM:
         return _parse(output, self._model)
 
     def close(self) -> None:
-        """Kill the current run and refuse further ones. Its caller gets a transient ModelError."""
+        """Kill the current run and refuse further ones. The caller gets a transient ModelError."""
         with self._guard:
             self._closed = True
             if self._running is not None:
@@ -186,8 +186,8 @@ class ClaudeLLM:
             return run.finish(prompt, self._timeout)
         except subprocess.TimeoutExpired as error:
             raise ModelError(
-                f"{self._command} did not answer within {self._timeout:g} s and was terminated.",
-                fix="It is retried; check the network and the client's status.",
+                f"{self._command} did not respond within {self._timeout:g} s and was terminated.",
+                fix="It will be retried; check the network and the client's status.",
                 transient=True,
             ) from error
         finally:
@@ -216,7 +216,7 @@ class ClaudeLLM:
         return child_environment({**login, **CHILD_VARIABLES}, base)
 
     def _program(self) -> str:
-        """Return the client program used by the session, unless the user configured another one."""
+        """Return the client program used by the session, unless the user has configured another one."""
         named = self._logins.current().get("CLAUDE_CODE_EXECPATH", "") if self._logins else ""
         return named if named and self._command == DEFAULT_COMMAND and os.access(named, os.X_OK) else self._command
 
@@ -238,17 +238,17 @@ def _no_result(output: RunOutput) -> ModelError:
     return ModelError(
         f"The Claude Code client exited with code {output.code} and no result{': ' + said if said else '.'}",
         fix="Run `claude -p hello` in a terminal to see the problem.",
-        transient=output.code < 0,  # the process was killed from outside
+        transient=output.code < 0,  # The process was killed from outside.
     )
 
 
 _FIXES = {
-    Failure.LOGIN: "Run `claude` in a terminal and log in; a key set only in a session arrives with its next prompt.",
-    Failure.LIMIT: "It is retried automatically; lower daily_token_budget to use less.",
+    Failure.LOGIN: "Run `claude` in a terminal and log in. A key set only in a session arrives with the session's next prompt.",
+    Failure.LIMIT: "It will be retried automatically; lower daily_token_budget to use less.",
     Failure.SERVER: "It is retried automatically.",
     Failure.REQUEST: "Check claude_model and the message above.",
-    Failure.NETWORK: "Check the network; it is retried automatically.",
-    Failure.UNKNOWN: "Check the network; it is retried automatically.",
+    Failure.NETWORK: "Check the network; it will be retried automatically.",
+    Failure.UNKNOWN: "Check the network; it will be retried automatically.",
 }
 
 

@@ -31,12 +31,12 @@ class OpenAILLM:
 
     @property
     def name(self) -> str:
-        """Name of the model, as the endpoint knows it."""
+        """The endpoint's name for the model."""
         return self._model
 
     @property
     def base_url(self) -> str:
-        """Base URL to which requests are sent."""
+        """Base URL for requests."""
         return self._url
 
     def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:

@@ -1,8 +1,8 @@
 """Use `claude -p` as a plain model: command-line options, single runs and reports. Shared by memoryd and memeval.
 
-A run has no tools, hooks, plugins, MCP servers, project files, memory or transcript. Verified with 2.1.332: `--safe-mode`
-excludes plugins, hooks, CLAUDE.md and MCP servers but keeps the login (which `--bare` would not read); `--tools ""` sends an
-empty tool list.
+A run has no tools, hooks, plugins, MCP servers, project files, memory or transcript. Verified with 2.1.332:
+`--safe-mode` excludes plugins, hooks, CLAUDE.md and MCP servers but keeps the login (which `--bare` would not read).
+`--tools ""` sends an empty tool list.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CHILD_VARIABLES = {
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
     "CLAUDE_CODE_SKIP_PROMPT_HISTORY": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    "CLAUDE_CODE_MAX_RETRIES": "1",  # callers have their own back-off and must not block for minutes
+    "CLAUDE_CODE_MAX_RETRIES": "1",  # Callers have their own back-off and must not block for minutes.
     "DISABLE_AUTOUPDATER": "1",
 }
 REASON_CHARACTERS = 300
@@ -46,7 +46,7 @@ def arguments(command: str, model: str, system: str) -> list[str]:
 
 
 def split(messages: Sequence[Message]) -> tuple[str, str]:
-    """Return the system prompt, and all other messages joined into one prompt, since the client accepts only one."""
+    """Return the system prompt, and all other messages joined into one prompt. The client accepts only one."""
     system = "\n\n".join(message.content for message in messages if message.role == "system")
     said = [message for message in messages if message.role != "system"]
     if len(said) == 1:
@@ -89,7 +89,7 @@ class PrintRun:
     def finish(self, prompt: str, seconds: float) -> RunOutput:
         """Send the prompt and wait for the client to exit.
 
-        Raises subprocess.TimeoutExpired. Either way, no process is left behind.
+        Raises subprocess.TimeoutExpired. In any case, no process is left behind.
         """
         try:
             stdout, stderr = self._process.communicate(prompt.encode("utf-8", "replace"), timeout=seconds)

@@ -1,8 +1,8 @@
 """Record model answers once, then replay them without the model.
 
-Each request has its own JSON file, named after a digest of its messages, so that replay does not depend on order. The files hold
-the request (without secrets) and the answer. Replaying an unknown request creates a file with an empty `answer`, to be filled in
-by a person or another program.
+Each request has its own JSON file, named after a digest of its messages, so that replay does not depend on order. The
+file contains the request (without secrets) and the answer. Replaying an unknown request creates a file with an empty
+`answer`, to be filled in by a person or another program.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ FILL_IN = "Fill in its 'answer' (the JSON object that the prompt asks for, or it
 
 
 class UnansweredError(ModelError):
-    """The replayed request has no recorded answer."""
+    """Raised when a replayed request has no recorded answer."""
 
 
 def request_id(messages: Sequence[Message]) -> str:
-    """Return the id under which a request is stored in a recordings folder."""
+    """Return the id of a request in a recordings folder."""
     sent = orjson.dumps([[message.role, message.content] for message in messages])
     return hashlib.sha256(sent).hexdigest()[:24]
 
@@ -79,7 +79,7 @@ class ReplayLLM:
 
     @property
     def name(self) -> str:
-        """Placeholder name. Each answer carries the name of the model that gave it."""
+        """Placeholder name. Each answer contains the name of the model that gave it."""
         return "replay"
 
     def complete(self, messages: Sequence[Message], schema: Mapping[str, Any] | None = None) -> Completion:

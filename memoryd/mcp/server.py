@@ -1,4 +1,4 @@
-"""MCP server of one daemon connection. Import this module late: no other module imports `mcp`, which takes most of a second."""
+"""MCP server of one daemon connection. Import this module late: only it imports `mcp`, which takes almost a second."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class _Handlers:
     async def _ask(self, operation: Operation[Any, Any], arguments: Mapping[str, Any] | None) -> dict[str, Any]:
         """Call an operation under the limits for models, and return its result shortened to the budget.
 
-        The working folder determines the project unless one is named. Raises MemorydError.
+        The working folder determines the project unless one is given. Raises MemorydError.
         """
         given = {name: value for name, value in (arguments or {}).items() if value is not None}
         parse(operation.request, given, operation.name, model=True)
@@ -176,7 +176,7 @@ class _Handlers:
 
 
 class _translated:  # noqa: N801 - used as a statement
-    """Convert our errors to protocol errors, for requests without a tool result to report them in."""
+    """Convert our errors to protocol errors, for requests without a tool result that could report them."""
 
     def __enter__(self) -> None:
         pass
@@ -235,7 +235,7 @@ def _hit_line(hit: Mapping[str, Any]) -> str:
 async def serve_lines(call: Call, budget: int, folder: str, next_line: NextLine, send: Send) -> None:
     """Serve a client that exchanges one JSON message per line, until its input ends.
 
-    `server/discover` is answered with "method not found", so that clients that probe for a newer protocol fall back to
+    The response to `server/discover` is "method not found". Clients that probe for a newer protocol then fall back to
     `initialize`, where the version is negotiated.
     """
     server = build_server(call, budget, folder)
@@ -244,7 +244,7 @@ async def serve_lines(call: Call, budget: int, folder: str, next_line: NextLine,
     async with anyio.create_task_group() as group:
 
         async def until_disconnected(work: Awaitable[None]) -> None:
-            """Treat a client that disconnects or sends invalid lines as the end of the connection."""
+            """Treat disconnecting or sending invalid lines as the end of the connection."""
             try:
                 await work
             except (ConnectionError, TimeoutError, MemorydError) as error:
@@ -303,7 +303,7 @@ async def _write(outgoing: MemoryObjectReceiveStream[SessionMessage], send: Send
 
 
 def _dumped(message: types.JSONRPCMessage) -> bytes:
-    """Serialise a message, replacing text that is not valid Unicode."""
+    """Serialise a message, replacing invalid Unicode."""
     try:
         return message.model_dump_json(by_alias=True, exclude_unset=True).encode("utf-8")
     except (ValueError, PydanticSerializationError):

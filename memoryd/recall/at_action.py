@@ -1,7 +1,8 @@
 """Inject memories at the moment of action: what is known about the file, command or symbol in an upcoming tool call.
 
-Memories are linked to files, folders, symbols and commands when they are learnt (`entities`, `cites`). This module keeps a
-project's links in an in-memory index, which is rebuilt in the background after changes. Each memory is shown once per session.
+Memories are linked to files, folders, symbols and commands when they are learnt (`entities`, `cites`). This module
+keeps a project's links in an in-memory index, rebuilt in the background after changes. Each memory is shown once per
+session.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ from memoryd.service import Orchestrator
 BUDGET = 120
 MAX_GIVEN = 3
 MAX_LINKED = 5_000
-BUILT_AT_ONCE = 500  # smaller indexes are built synchronously, in about 20 ms
+BUILT_AT_ONCE = 500  # Smaller indexes are built synchronously, in about 20 ms.
 CONTENT_CHARACTERS = 240
 KEPT_INDEXES = 16
-MAX_PARTS = 40  # of a path; all runs of folders are looked up, which are the square of them
+MAX_PARTS = 40  # Of a path. All runs of folders are looked up, and their number is quadratic.
 KEPT_SUBAGENTS = 200
 ERROR_CHARACTERS = 2_000
 SEARCHED = 8
@@ -62,7 +63,7 @@ _COMMON = frozenset(
     "index.js index.ts index.tsx index.html __init__.py main.py main.go mod.rs readme.md utils.py types.ts".split()
 )
 _NAME = re.compile(r"[A-Za-z_]\w{3,80}")
-_FOLDER = re.compile(r"(?<![\w/.:-])([\w.-]{2,60})/(?![\w/])")  # legacy/, which is no path with two parts
+_FOLDER = re.compile(r"(?<![\w/.:-])([\w.-]{2,60})/(?![\w/])")  # For example legacy/, which is not a path with two parts.
 _FILE = re.compile(r"[^/\s]{0,80}\.\w{1,10}$")
 
 
@@ -79,7 +80,7 @@ class _Links:
     commands: dict[str, set[str]] = field(default_factory=dict)
 
     def add(self, item: MemoryItem) -> None:
-        """Index a memory under the entities and citations it contains."""
+        """Index a memory under its entities and citations."""
         self.items[item.id] = item
         for citation in item.cites:
             _put(self.files, citation.path.lower(), item)
@@ -124,7 +125,7 @@ class AtAction:
         self._of_subagents: OrderedDict[tuple[str, str], set[str]] = OrderedDict()
 
     def __call__(self, call: ToolCall) -> ToolReply | None:
-        """Return the memories to show before a tool call or after it failed, or None if there are none."""
+        """Return the memories to show before a tool call or after its failure, or None if there are none."""
         if not self._settings.inject_tools or self._state.trial.enter(call.session, call.project) is Arm.CONTROL:
             return None
         found, about = self._cures(call) if call.error else self._linked(call)
@@ -136,12 +137,12 @@ class AtAction:
         self._record(call, given)
         return ToolReply(render_block(lines, about, NOTE))
 
-    # Already shown memories
+    # Memories already shown
 
     def _seen(self, call: ToolCall) -> set[str]:
         if not call.subagent:
             return self._state.injected(call.session)
-        return self._of_subagents.setdefault((call.session, call.subagent), set())  # subagents don't see the session's context
+        return self._of_subagents.setdefault((call.session, call.subagent), set())  # Subagents don't see the session's context.
 
     def _record(self, call: ToolCall, ids: Sequence[str]) -> None:
         if call.subagent:
@@ -165,7 +166,7 @@ class AtAction:
             _command_links(links, command, strength)
         weighed = {id: share * _ORDER.get(links.items[id].kind, 0.0) for id, share in strength.items()}
         items = [links.items[id] for id in sorted(weighed, key=lambda id: (-weighed[id], id)) if weighed[id] >= 1]
-        if call.tool not in _CHANGES and not command:  # preferences and rules matter when changing files, not when reading them
+        if call.tool not in _CHANGES and not command:  # Preferences and rules matter for changing files, not for reading them.
             items = [item for item in items if item.kind not in _WISHES]
         return items[: 2 * MAX_GIVEN], f"about {relative}" if relative else "about this call"
 
@@ -199,7 +200,7 @@ class AtAction:
     # After a failed call
 
     def _cures(self, call: ToolCall) -> tuple[list[MemoryItem], str]:
-        """Return memories about an error. They must share enough words with it, or fewer words and a name."""
+        """Return memories about an error. They must share either enough words with it, or fewer words and a name."""
         command = str(call.input.get("command", ""))[:ERROR_CHARACTERS]
         error = call.error[-ERROR_CHARACTERS:]
         terms = set(query_terms(f"{error} {command}"))
@@ -220,7 +221,7 @@ class AtAction:
 
 
 def _parts(call: ToolCall) -> tuple[str, str, str]:
-    """Return the path of a call, the text to search for symbols, and the command line."""
+    """Return the path in a call, the text to search for symbols, and the command line."""
     texts = {key: value[:20_000] for key, value in call.input.items() if isinstance(value, str)}
     path = texts.get("file_path") or texts.get("notebook_path") or texts.get("path", "")
     text = " ".join(filter(None, (texts.get("old_string"), texts.get("new_string"))))

@@ -1,6 +1,6 @@
 """Filter out memories that don't apply to the session's working tree.
 
-These are memories about deleted code and rules limited to another folder. Memories about code that has changed are marked.
+These are memories about deleted code, and rules limited to another folder. Memories about code that has changed are marked.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from memoryd.core.types import Kind, MemoryItem, Scope, Trust
 
 
 class CurrentCode:
-    """Checks memories against the working tree of a session, or else the project's first existing folder. Never waits for git."""
+    """Checks memories against a session's working tree, or else the project's first existing folder. Never waits for git."""
 
     def __init__(self, registry: ProjectRegistry, check: CodeCheck | None = None) -> None:
         self._registry = registry
@@ -30,12 +30,12 @@ class CurrentCode:
     def current(self, items: Iterable[MemoryItem], root: str = "", *, keep_gone: bool = False) -> list[MemoryItem]:
         """Return the items in order, annotated where their code has changed.
 
-        Unpinned memories about deleted code are omitted, and so are rules whose wording limits them to a sub-folder other than
-        the session's.
+        Unpinned memories about deleted code are omitted. So are rules limited by their wording to a sub-folder other
+        than the session's.
 
         Args:
             items: Memories.
-            root: The session's folder. Memories of other projects are checked against those projects' folders.
+            root: The session's folder. Memories of other projects are checked against the folders of those projects.
             keep_gone: Whether to keep memories about deleted code, marked as such.
         """
         here = working_tree(root)
@@ -71,7 +71,7 @@ _WITHIN = re.compile(
 
 
 def bound_folder(item: MemoryItem, root: Path) -> str:
-    """Return the sub-folder to which the wording of a user's rule or preference limits it, or an empty string."""
+    """Return the sub-folder that limits a user's rule or preference according to its wording, or an empty string."""
     if item.kind not in _WISHES or item.scope is Scope.USER or item.trust is not Trust.INSTRUCTION:
         return ""
     for match in _WITHIN.finditer(item.content[:600]):

@@ -1,9 +1,10 @@
-"""Governance: the few rules and facts every session should start with.
+"""Governance: the few rules and facts with which every session should start.
 
-Memories are ranked by evidence (pinned, said or confirmed by the user, used by a session, found by an agent, from a tool) and
-then by value. Only the user's words are shown as rules, under the user's standing wishes. Everything else is knowledge and shown
-as data. Each group has a reserved share of the budget, so that findings can't displace the user's rules and rules can't displace
-root causes and environment facts. Candidates, duplicates and anything the user asked to forget (in any wording) are excluded.
+Memories are ranked by evidence (pinned, stated or confirmed by the user, used by a session, found by an agent, from a
+tool), then by value. Only the user's words are shown as rules, under the user's standing wishes. Everything else is
+knowledge and shown as data. Each group has a reserved share of the budget, so that findings can't displace the user's
+rules and rules can't displace root causes and environment facts. Candidates, duplicates and anything the user asked
+to forget (in any wording) are excluded.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ MAX_COMPARED = 16
 
 
 def drop_contradicted(items: Sequence[MemoryItem]) -> list[MemoryItem]:
-    """Remove each item that loses to a contradicting item in the list. Order is preserved."""
+    """Remove each item that loses to a contradicting item in the list. The order is preserved."""
     known = {item.id: item for item in items}
     lost = {_loser(item, known[id]).id for item in items for id in _opposed(item) if id in known}
     return [item for item in items if item.id not in lost]
@@ -87,9 +88,9 @@ DAY = 86400.0
 
 @dataclass(frozen=True, slots=True)
 class UseCounts:
-    """How often a memory was used (cited or returned by a search) or contradicted by the user, and when it was last used.
+    """How often a memory was used (cited, or returned by a search) or contradicted by the user, and when it was last used.
 
-    `corrected` counts the sessions in which the user corrected the agent right after the memory was injected.
+    `corrected` is the number of sessions in which the user corrected the agent right after the memory was injected.
     """
 
     used: int = 0
@@ -104,7 +105,7 @@ UNUSED = UseCounts()
 def count_uses(uses: Iterable[Use]) -> UseCounts:
     """Count the uses of one memory.
 
-    Injections don't count, because memories that are shown often would then reinforce themselves.
+    Injections don't count. Otherwise, memories that are shown often would reinforce themselves.
     """
     used = contradicted = corrected = 0
     last: datetime | None = None
@@ -149,7 +150,7 @@ def usage_factor(counts: UseCounts) -> float:
 
 
 class Assurance(IntEnum):
-    """Strength of the evidence for a memory, weakest first. This is governance's primary sort key."""
+    """Strength of the evidence for a memory, weakest first. This is the primary sort key of governance."""
 
     TOOL = 0
     AGENT = 1
@@ -179,7 +180,8 @@ def value(item: MemoryItem, now: datetime, counts: UseCounts = UNUSED) -> float:
 __all__ = ["Governance", "govern", "heading", "value"]
 
 RESTATES = 0.75
-# Budget shares reserved for the user's rules and preferences and for lasting knowledge. The remainder goes to the best of both.
+# Budget shares reserved for the user's rules and preferences, and for lasting knowledge. The remainder goes to the
+# best of both.
 WISHES_SHARE = 0.5
 KNOWLEDGE_SHARE = 0.35
 _LASTING_KNOWLEDGE = frozenset({Kind.FIX, Kind.DEAD_END, Kind.ENVIRONMENT, Kind.DECISION})
@@ -243,10 +245,10 @@ def govern(
         items: Memories to choose from.
         now: Current time.
         budget: Maximum tokens.
-        reason: Reason given in the prompt block.
+        reason: Reason shown in the prompt block.
         usage: Counts of uses by id. A memory without counts is treated as neutral.
         forbidden: Tombstones of the memories that the user asked to forget.
-        compare: Compares a memory with a tombstone. It is called only for the few memories that would be shown.
+        compare: Compares a memory with a tombstone. Called only for the few memories that would be shown.
     """
     counts, tombstones = usage or {}, tuple(forbidden)
     allowed = [
@@ -282,7 +284,7 @@ def govern(
 def _share_out(ranked: Sequence[MemoryItem], room: int) -> list[MemoryItem]:
     """Select items that fit into `room` tokens, in rank order.
 
-    Each group first fills its own share; the best remaining items fill the rest.
+    Each group fills its own share first. The best remaining items fill the rest.
     """
     wishes = [item for item in ranked if heading(item) is not Polarity.KNOW]
     lasting = [item for item in ranked if heading(item) is Polarity.KNOW and item.kind in _LASTING_KNOWLEDGE]
@@ -304,22 +306,22 @@ def _forgotten(items: Sequence[MemoryItem], tombstones: Sequence[MemoryItem], co
 
 
 def restates(item: MemoryItem, tombstone: MemoryItem, compare: Compare = RULES.compare) -> bool:
-    """Return whether an item restates a forgotten memory and the user has not repeated it since."""
+    """Return whether an item restates a forgotten memory that the user has not repeated since."""
     if tombstone.id == item.id:
         return True
     since = tombstone.expired_at or tombstone.created_at
-    if item.source is Source.USER and HIDDEN_TAG in tombstone.tags:  # a memory hidden by a model does not bind the user
+    if item.source is Source.USER and HIDDEN_TAG in tombstone.tags:  # A memory hidden by a model does not bind the user.
         return False
     if item.pinned or (item.source is Source.USER and (item.valid_from or item.created_at) > since):
         return False
-    if not shares_words(tombstone.content, item.content):  # this rules out most pairs and is ten times faster
+    if not shares_words(tombstone.content, item.content):  # This rules out most pairs and is ten times faster.
         return False
     old, new = (Assertion(each.content, each.polarity is Polarity.DONT, each.source is Source.USER) for each in (tombstone, item))
     return compare(old, new).relation is Relation.SAME or rephrases(old, new, RESTATES)
 
 
 def _later(item: MemoryItem) -> tuple[float, str, str]:
-    """Sort key for items of equal value, most recent first. Ids are random and must not decide which items a session sees."""
+    """Return the sort key for items of equal value, most recent first. Ids are random and must not decide what a session sees."""
     return -(item.valid_from or item.created_at).timestamp(), item.content, item.id
 
 
@@ -330,13 +332,13 @@ def _once(ranked: Sequence[MemoryItem]) -> list[MemoryItem]:
     return list(seen.values())
 
 
-# Selection of candidates for governance, and of the hits that answer a question.
+# Selection of candidates for governance, and of hits that answer a question.
 
 NEWEST = 200
 LASTING_KINDS = (Kind.RULE, Kind.PREFERENCE, Kind.DECISION, Kind.ENVIRONMENT)
 MAX_LASTING = 1_000
-# An explicit search also shows weak matches. Answers phrased differently from the question barely score above unrelated text, so
-# the floor for questions is even lower.
+# An explicit search also shows weak matches. An answer worded differently from the question barely scores above
+# unrelated text, so the floor for questions is even lower.
 UNSURE_FLOOR = 0.05
 UNSURE_FLOOR_OF_QUESTION = 0.005
 MAX_UNSURE = 3
@@ -348,7 +350,7 @@ Current = Callable[[Iterable[MemoryItem]], Iterable[MemoryItem]]
 def governance_of(
     service: Orchestrator, state: State, project: str, now: datetime, budget: int, current: Current | None = None
 ) -> Governance:
-    """Return the project's governance, chosen from its newest and all its lasting memories (rules, decisions, …).
+    """Return the project's governance, chosen from its newest memories and all its lasting ones (rules, decisions, …).
 
     `current` filters out memories that no longer match the code (see recall.current_code).
     """
@@ -365,7 +367,7 @@ def _found(service: Orchestrator, query: Query, most: int) -> dict[str, MemoryIt
 
 
 def split_by_floor(text: str, hits: Sequence[Hit], floor: float) -> tuple[list[Hit], list[Hit]]:
-    """Split hits into answers to `text`, with candidates last, and at most three below the relevance floor that may match."""
+    """Split hits into answers to `text`, with candidates last, and up to three below the relevance floor that may match."""
     least = UNSURE_FLOOR_OF_QUESTION if asks_question(text) else UNSURE_FLOOR
     sure = sorted((hit for hit in hits if hit.relevancy >= floor), key=lambda hit: hit.item.status is Status.CANDIDATE)
     unsure = [hit for hit in hits if least <= hit.relevancy < floor]
@@ -373,7 +375,7 @@ def split_by_floor(text: str, hits: Sequence[Hit], floor: float) -> tuple[list[H
 
 
 def handoffs_for(text: str, known: Sequence[Handoff], now: datetime, most: int) -> list[Handoff]:
-    """Return at most `most` handoffs from the period named in the text, latest first."""
+    """Return up to `most` handoffs from the period given in the text, latest first."""
     span = span_of_handoffs(text, now) if known else None
     if span is None:
         return []

@@ -1,7 +1,7 @@
-"""The guard: warns the agent about, or refuses, tool calls that violate a rule of the user.
+"""The guard: warns the agent about tool calls that violate a rule of the user, or refuses them.
 
-Only checks derived from rules in the user's own words take effect (`memoryd/guard/binding.py`). Evaluation needs no model,
-network or disk.
+Only checks derived from rules in the user's own words take effect (`memoryd/guard/binding.py`). Evaluation uses no
+model, network or disk.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ _STRICTNESS = {Mode.NOTE: Permission.NONE, Mode.ASK: Permission.ASK, Mode.BLOCK:
 
 @dataclass(slots=True)
 class _Session:
-    """A session's activity, as far as checks need it. `lines` holds shell command lines by tool call id."""
+    """The part of a session's activity that checks need. `lines` contains shell command lines by tool call id."""
 
     lines: OrderedDict[str, str] = field(default_factory=OrderedDict)
-    edited_at: int = -1  # number of command lines before the last edit
+    edited_at: int = -1  # Number of command lines before the last edit.
     edited: set[str] = field(default_factory=set)  # since the end of the last answer
     counted: int = 0
     undone: list[str] = field(default_factory=list)  # lines about what was not done at the end of the last answer
@@ -59,7 +59,7 @@ class _Session:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The rules that bind in a project, and the contradictory pairs that don't bind."""
+    """The binding rules of a project, and the contradictory pairs that don't bind."""
 
     items: tuple[MemoryItem, ...]
     contradictions: tuple[tuple[MemoryItem, MemoryItem], ...]
@@ -84,7 +84,7 @@ class Guard:
     # Binding rules
 
     def bound(self, project: str) -> Bound:
-        """Return the checked rules that bind in a project."""
+        """Return the binding rules with checks in a project."""
         items = self._service.checked()
         with self._lock:
             if self._revision != self._service.checks_revision:
@@ -108,7 +108,7 @@ class Guard:
         parse_shell("true")
 
     def respond(self, call: ToolCall) -> ToolReply | None:
-        """Evaluate all checks before a tool call is made. After a failed call, remove it from the session's activity."""
+        """Evaluate all checks before a tool call. After a failed call, remove it from the session's activity."""
         if self._settings.guard == Mode.OFF or not call.guarded:
             return None
         bound = self.bound(call.project)
@@ -158,7 +158,7 @@ class Guard:
         return ToolReply("", strictest, "\n".join(reasons), ids)
 
     def at_stop(self, end: ToolCall) -> None:
-        """Evaluate checks that apply at the end of an answer, and record how the user decided pending questions."""
+        """Evaluate checks that apply at the end of an answer, and record the user's answers to pending questions."""
         self._settle(end.session, end.transcript)
         with self._lock:
             known = self._sessions.get(end.session)
@@ -224,7 +224,7 @@ class Guard:
                 return known
         found = _Session()
         if index.has_companions:
-            found.lines.update(_lines_in(call.transcript))  # the daemon may have started mid-session
+            found.lines.update(_lines_in(call.transcript))  # The daemon may have started mid-session.
         with self._lock:
             known = self._sessions.setdefault(key, found)
             while len(self._sessions) > KEPT_SESSIONS:
@@ -296,7 +296,7 @@ def _advice(check: Check | None) -> str:
 
 
 def _branch_of(call: ToolCall) -> str:
-    """Return the checked-out branch, or an empty string if it is unknown."""
+    """Return the checked-out branch, or an empty string if unknown."""
     try:
         folder = Path(call.root or call.cwd) / ".git"
         if folder.is_file():
@@ -312,7 +312,7 @@ def _text(path: Path) -> str:
 
 
 def _entries(transcript: str, mark: bytes) -> list[dict[str, object]]:
-    """Return the content entries from the log lines near its end that contain the marker."""
+    """Return the content entries from the last lines of the log that contain the marker."""
     try:
         with open_regular(Path(transcript)) as stream:
             stream.seek(0, 2)
@@ -327,7 +327,7 @@ def _entries(transcript: str, mark: bytes) -> list[dict[str, object]]:
         try:
             content = orjson.loads(line).get("message", {}).get("content")
         except (orjson.JSONDecodeError, AttributeError):
-            continue  # the first line may be truncated, and other kinds of lines have a different structure
+            continue  # The first line may be truncated, and other kinds of lines have a different structure.
         out += [entry for entry in content if isinstance(entry, dict)] if isinstance(content, list) else []
     return out
 

@@ -1,4 +1,4 @@
-"""Context that hooks inject into a session: governance at its start, and relevant memories with a prompt.
+"""Context that hooks inject into a session: governance at the start, and relevant memories with prompts.
 
 A memory is injected once while it remains in the session's context, and again after compaction or /clear. When in doubt, nothing
 is injected.
@@ -73,7 +73,7 @@ class SessionEvent:
 def hook_output(event: str, context: str, message: str = "") -> bytes:
     """Return a hook's output for the client, or empty output if there is nothing to report.
 
-    Only additionalContext reaches the model; systemMessage is shown to the user.
+    Only additionalContext reaches the model. systemMessage is shown to the user.
     """
     return CLAUDE_CODE.write_answer(event, context, message)
 
@@ -92,7 +92,7 @@ class Injector:
         self._offering = Offering(service, state, settings, clock)
 
     def governance(self, project: str, budget: int | None = None, root: str = "", besides: Path | None = None) -> Governance:
-        """Return the project's governance within the budget (default: the session budget). It is empty where memory is off.
+        """Return the project's governance within the budget (default: the session budget), or nothing if memory is off.
 
         `root` is the working tree against which memories about code are checked. Memories in the rules file `besides` are
         included, for an export that replaces them.
@@ -118,7 +118,7 @@ class Injector:
         if event.source in _SEES_NOTHING:
             self._state.forget_injections(event.session)
         cached = self.cache_governance(event.project) if self._settings.inject_session else None
-        whole = cached if event.folder == event.project.root else None  # rules of other sub-folders don't bind here
+        whole = cached if event.folder == event.project.root else None  # Rules for other sub-folders don't bind here.
         given = self._govern_session(event, whole) if self._settings.inject_session else ""
         offer = self._offering.at_start(event.session, event.project.id) if event.source in _BEGINS else ""
         return "\n".join(filter(None, [self._handoff(event), given, offer]))
@@ -127,13 +127,13 @@ class Injector:
         """Return the last session's handoff. Only the next session receives it."""
         latest = next(iter(self._state.handoffs(event.project.id)), None) if self._settings.inject_session else None
         if latest is not None and latest.session == event.session and event.source == "compact":
-            return self._hand_off([latest], COMPACTED_REASON)  # its log was read when the compaction began
+            return self._hand_off([latest], COMPACTED_REASON)  # Its log was read when the compaction began.
         if latest is None or latest.shown or latest.session == event.session:
             return ""
         return self._hand_off([latest], HANDOFF_REASON)
 
     def _asked_handoff(self, event: SessionEvent) -> str:
-        """Return the handoffs that a prompt such as `where did we leave off?` asks for, even if already shown."""
+        """Return the handoffs requested by a prompt such as `where did we leave off?`, even if already shown."""
         if not self._settings.inject_prompt or _NOT_A_PROMPT.match(event.prompt):
             return ""
         others = [handoff for handoff in self._state.handoffs(event.project.id) if handoff.session != event.session]
@@ -164,13 +164,13 @@ class Injector:
         last = next((s for s in self._state.sessions(200) if s.project == event.project.id and s.session != event.session), None)
         if last is None:
             return []
-        now = self._clock.now()  # a memory dated by a fast clock would count as new for years
+        now = self._clock.now()  # A memory dated by a fast clock would count as new for years.
         from_then = Query(project=event.project.id, created_after=from_iso(last.started_at), created_before=now + SKEW, now=now)
         found = self._drop_contradicted([hit.item for hit in self._service.search(from_then, NEW_ITEMS)])
         return self._unasked(found, event.project.id, event.folder)
 
     def _drop_contradicted(self, items: Sequence[MemoryItem]) -> list[MemoryItem]:
-        """Remove items that lose to a contradicting active memory, in the list or not."""
+        """Remove items that lose to a contradicting active memory, whether it is in the list or not."""
         known = {item.id: item for item in items}
         targets = {link.target for item in items for link in item.links if link.type is LinkType.CONTRADICTS} - known.keys()
         others = [
@@ -200,7 +200,7 @@ class Injector:
         return render_block([item_line(item) for item in kept], SUBAGENT_REASON)
 
     def _is_control(self, event: SessionEvent) -> bool:
-        """Return whether the session is in the control arm of a trial and so gets no memory."""
+        """Return whether the session is in the control arm of a trial and therefore gets no memory."""
         return self._state.trial.enter(event.session, event.project.id) is Arm.CONTROL
 
     def prepare_offer(self, session: str, project: str) -> None:
@@ -208,7 +208,7 @@ class Injector:
         self._offering.prepare(session, project)
 
     def _offer(self, event: SessionEvent) -> str:
-        """Return an offer if the user typed the prompt themselves.
+        """Return an offer if the user typed the prompt.
 
         Commands, notifications and prompts of subagent tasks don't count.
         """
@@ -247,7 +247,7 @@ class Injector:
         for _ in range(CACHE_TRIES):
             revision = self._service.revision
             governance = self._cache(project, off=off)
-            if self._service.revision == revision:  # otherwise another thread may already have cached a newer response
+            if self._service.revision == revision:  # Otherwise, another thread may already have cached a newer response.
                 break
         return governance
 
@@ -255,8 +255,8 @@ class Injector:
         answer, governance = b"", None
         if self._settings.inject_session and not off and not self._state.is_off(project.id):
             governance = self.governance(project.id, root=project.root)
-            # A hook without a daemon can't determine a trial's arm, so it injects nothing. The first prompt then adds the missing
-            # context.
+            # A hook without a daemon can't determine a trial's arm, so it injects nothing. The missing context is
+            # added with the first prompt.
             answer = b"" if self._state.trial.share else hook_output("SessionStart", governance.text)
         self._note_closed_folders()
         for anchor in {project.common_dir or project.root, *self._registry.anchors(project.id)}:
@@ -275,11 +275,11 @@ class Injector:
             left -= files.keys()
             if wanted:
                 self.cache_governance(Project(id, name, next(iter(files.values()))))
-        for orphan in left:  # the folder no longer belongs to a project
+        for orphan in left:  # The folder no longer belongs to a project.
             orphan.unlink(missing_ok=True)
 
     def _note_closed_folders(self) -> None:
-        """Record the folders where memory is off, as such a folder may contain a worktree of a repository located elsewhere."""
+        """Record the folders where memory is off. Such a folder may contain a worktree of a repository located elsewhere."""
         lines = [f"{'-' if off else '+'}{folder}" for folder, off in self._state.switches.folders().items()]
         lines += [f"!{path}" for entry in self._settings.exclude for path in spellings(entry)]
         self._put(
@@ -304,7 +304,7 @@ class Injector:
         return self._settings.paths.governance_cache / f"{cache_key(anchor)}.json"
 
 
-# Each line is a folder preceded by a sign: `-` off, `+` on, `!` excluded. The hook reads the file without importing memoryd.
+# Each line is a folder with a prefix: `-` off, `+` on, `!` excluded. The hook reads the file without importing memoryd.
 CLOSED_FOLDERS = "closed"
 
 

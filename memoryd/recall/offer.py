@@ -1,7 +1,8 @@
 """Offers: candidates that the session's own model is asked to settle, without extra model calls.
 
-At most once every three user prompts, a session is shown a few candidates from the preceding turns and asked to keep or drop them
-with the tool `settle`. Candidates left over when a session ends are shown once, at the start of the project's next session.
+At most once every three user prompts, a session is shown a few candidates from recent turns and asked to keep or drop
+them with the tool `settle`. Candidates left over when a session ends are shown once, at the start of the project's
+next session.
 """
 
 from __future__ import annotations
@@ -29,20 +30,20 @@ SHOWN = 8
 BUDGET = 350
 # Maximum number of candidates per session to consider. The reader's own limits are far lower.
 LOOKED_AT = 300
-# Minimum number of lines for each speaker if both have candidates.
+# Minimum number of lines per speaker if both have candidates.
 MIN_PER_SPEAKER = 3
 PER_TURN = 3
-# Extra confidence required of a second statement from the same turn. A weaker statement from another turn adds more variety.
+# Extra confidence required for a second statement from the same turn. A weaker statement from another turn adds more variety.
 SAME_TURN = 0.12
 ALIKE = 0.6
-# Minimum similarity for showing a known memory next to a candidate. A weaker match would mislead more than help.
+# Minimum similarity for showing a known memory next to a candidate. A weaker match would be more misleading than helpful.
 NEAR = 0.45
 NEAR_CHARACTERS = 40
 NEIGHBOURS = 5
 # More than are shown, because later statements may displace some.
 PREPARED = 2 * SHOWN
 MIN_CHARACTERS = 40
-# A session that has been inactive for this long is over, even if its end was not reported.
+# A session inactive for this long is over, even if its end was not reported.
 SILENT_HOURS = 6
 
 PROMPT_NOTE = (
@@ -85,7 +86,7 @@ class Offering:
         self._clock = clock
 
     def with_prompt(self, session: str, project: str) -> str:
-        """Count a user prompt and return its offer. The offer is empty if none is due or no candidates are waiting."""
+        """Count a user prompt and return its offer. The offer is empty if none is due or no candidates are pending."""
         number = self._state.offers.count_prompt(session)
         if not self._is_wanted() or not self._is_due(session, number):
             return ""
@@ -93,7 +94,7 @@ class Offering:
         offered = self._state.offers.offered(project)
         fresh = [item for item in own if item.id not in offered]
         if not fresh and number == 1:
-            return self._left_over(session, project, AT_PROMPT, number)  # no daemon was running when the session started
+            return self._left_over(session, project, AT_PROMPT, number)  # No daemon was running when the session started.
         return self._give(fresh, session, project, AT_PROMPT, number, PROMPT_NOTE)
 
     def at_start(self, session: str, project: str) -> str:
@@ -153,7 +154,7 @@ class Offering:
         self._state.offers.set_neighbours({item.id: self._nearest(item) for item in likely if item.id not in done})
 
     def _nearest(self, item: MemoryItem) -> str:
-        """Return the id of the known memory that says nearly the same or the opposite, or an empty string."""
+        """Return the id of the known memory with nearly the same or the opposite meaning, or an empty string."""
         query = Query(text=item.content, project=item.project, now=self._clock.now())
         words = set(keywords(item.content))
         for hit in self._service.search(query, NEIGHBOURS):
@@ -178,7 +179,7 @@ def choose_lines(items: Iterable[MemoryItem], most: int) -> list[MemoryItem]:
 
 
 def _promise(item: MemoryItem) -> tuple[float, float, str]:
-    """Sort key: the reader's confidence first, then the most recent."""
+    """Return the sort key: the reader's confidence, then recency."""
     return -item.confidence, -(item.valid_from or item.created_at).timestamp(), item.id
 
 
@@ -193,7 +194,7 @@ class _Choice:
         self._of_line: Counter[str] = Counter()
 
     def take(self, places: int, *, by_user: bool | None = None) -> None:
-        """Select at most `places` candidates, optionally from one speaker only."""
+        """Select up to `places` candidates, optionally from only one speaker."""
         for _ in range(places):
             allowed = [item for item in self._waiting if by_user is None or (item.source is Source.USER) is by_user]
             if not allowed or len(self.chosen) >= self._most:
@@ -215,7 +216,7 @@ class _Choice:
 
 
 def block(lines: Sequence[OfferLine], note: str, budget: int) -> tuple[str, list[OfferLine]]:
-    """Render an offer within a token budget, and return the text with its lines. Trailing lines that don't fit are dropped."""
+    """Render an offer within a token budget. Return the text with its lines. Trailing lines that don't fit are dropped."""
     shown = list(lines)
     while shown:
         text = _fitted(shown, note, budget)

@@ -17,7 +17,7 @@ NOTE = (
 )
 _TAGS = re.compile(rf"<(?=\s{{0,8}}/?\s{{0,8}}(?:{NAMES}|user|human|assistant)(?![\w-]))", re.IGNORECASE)
 _UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
-# Prefix of our own lines. Text that imitates it could pass for another memory.
+# Prefix of our own lines. Text that imitates it could be mistaken for another memory.
 _LINE_HEAD = re.compile(r"\[(?=\s{0,8}mem_)", re.IGNORECASE)
 _WHO = {Trust.INSTRUCTION: "said by the user", Trust.STATEMENT: "found by the agent", Trust.DATA: "from a tool's output"}
 _WHO_OF_SOURCE = {Source.NOTE: "from a note", Source.IMPORT: "imported"}
@@ -76,14 +76,14 @@ def overhead(reason: str) -> int:
 
 
 def fit(items: Iterable[MemoryItem], budget: int) -> tuple[list[MemoryItem], int]:
-    """Select the items whose lines fit the token budget, in order, and return them with their total token count.
+    """Select the items whose lines fit the token budget, in order. Return them with their total token count.
 
     Items that don't fit are skipped, so that a long item can't displace shorter ones after it.
     """
     kept: list[MemoryItem] = []
     used = 0
     for item in items:
-        if used + _least_cost(item) > budget:  # this rules out most of a large store and is twenty times faster
+        if used + _least_cost(item) > budget:  # This rules out most of a large store and is twenty times faster.
             continue
         cost = token_count(item_line(item)) + 1
         if used + cost <= budget:

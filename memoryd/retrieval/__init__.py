@@ -1,8 +1,8 @@
 """Query routing, ranking and relevance estimation. Pure functions, except for `ranking` (imported separately).
 
-`routing.route` picks the backend, or `routing.LearnedRouter` if it performs better. `scoring` merges candidates by their signals
-and computes the final, explained score; `late_interaction` ranks by token vectors; `relevance` estimates whether an item answers
-the query at all.
+`routing.route` picks the backend, or `routing.LearnedRouter` if it performs better. `scoring` merges candidates by
+their signals and computes the final, explained score. `late_interaction` ranks by token vectors. `relevance`
+estimates whether an item answers the query at all.
 """
 
 from memoryd.retrieval.late_interaction import (

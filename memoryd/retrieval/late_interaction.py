@@ -1,4 +1,4 @@
-"""Ranking by late interaction: a weighted sum of z-scores and of binary features.
+"""Ranking by late interaction: a weighted sum of z-scores and binary features.
 
 The weights in `late.json` are fitted by benchmarks/fit_ranking.py. Turns of stored conversations have their own weights,
 because a turn means little without its neighbours while a statement is self-contained.
@@ -34,11 +34,11 @@ _Z = frozenset(Z_FEATURES)
 FEATURES = (*Z_FEATURES, "speaker", "date", "when", "question", "answer", "short", "user", "entity", "kind", "past")
 SHORT_WORDS = 12
 TRAITS_KEPT = 6_000
-# Date feature of a turn if the span is open at one end, and of a statement that held in the span but began before it.
+# Date feature of a turn if the span is open at one end, and of a statement that was valid in the span but began before it.
 OPEN_SHARE = 0.25
 HELD_SHARE = 1 / 3
-# Share of the preceding turn's words that count for a turn, and value of a speaker named after another one: "What did Jo tell
-# Maya?" asks for Jo's turns.
+# Share of the previous turn's words that count for a turn, and the value for a speaker mentioned after another one:
+# "What did Jo tell Maya?" asks for Jo's turns.
 BEFORE_SHARE = 0.5
 LATER_NAMED = 0.7
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
@@ -56,14 +56,14 @@ Matches = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class LateWeights:
-    """Weight of each feature for turns and for statements. A missing weight is 0."""
+    """Weight of each feature for turns and for statements. Missing weights are 0."""
 
     version: str
     turn: Mapping[str, float]
     statement: Mapping[str, float]
 
     def uses(self, name: str) -> bool:
-        """Return whether the feature has a weight other than 0."""
+        """Return whether the feature has a non-zero weight."""
         return bool(self.turn.get(name) or self.statement.get(name))
 
 
@@ -72,9 +72,9 @@ class QueryTime:
     """Temporal aspects of a query.
 
     Attributes:
-        span: Time span named in the query.
+        span: Time span given in the query.
         past: Whether it asks for a former state.
-        successors: Successor of each superseded statement.
+        successors: The successor of each superseded statement.
     """
 
     span: Span | None = None
@@ -89,7 +89,7 @@ def load_late_weights(path: Path = WEIGHTS_FILE) -> LateWeights:
     """Load the late-interaction weights from their file.
 
     Raises:
-        ConfigError: The file is missing, has another format or unknown features.
+        ConfigError: The file is missing, or has another format or unknown features.
     """
     try:
         raw = orjson.loads(path.read_bytes())
@@ -113,20 +113,21 @@ def late_features(
 ) -> dict[str, dict[str, float]]:
     """Compute the features of each item, by id.
 
-    own: MaxSim of the item. pair, around, session: MaxSim of the item merged with its predecessor, with both neighbours, with
-    all candidates of its session (for statements, the item alone). bm25: for a turn, plus half its predecessor's. answer: the
-    preceding turn asks a question. speaker: the query names the speaker, first (1) or after another (0.7). date: it began in
-    the requested time (1) or held then (1/3), times the share of candidates for which that is not true, since a long span says
-    little. user: written by the user of a chat, unless the query asks what the assistant said. question: share of questions in
-    an assistant's turn (a user's questions are informative about the user). past: superseded, and the query asks for the past;
-    such a statement also matches through its successor.
+    own: MaxSim of the item. pair, around, session: MaxSim of the item merged with its predecessor, with both
+    neighbours, with all candidates of its session (for statements, the item alone). bm25: for a turn, plus half its
+    predecessor's. answer: the previous turn asks a question. speaker: the query mentions the speaker, first (1) or
+    after another (0.7). date: it began in the requested time (1) or was valid then (1/3), times the share of
+    candidates for which this is not true, because a long span is less informative. user: written by the user of a
+    chat, unless the query asks what the assistant said. question: share of questions in an assistant's turn (a user's
+    questions are informative about the user). past: superseded, and the query asks about the past. Such a statement
+    also matches through its successor.
 
     Args:
         query: The query.
         items: Candidates by id.
         signals: Signals by id.
         matches: Contribution of each query token by id, including neighbours that are not candidates.
-        neighbours: Ids of the preceding and following items.
+        neighbours: Ids of the previous and next items.
         time: Temporal aspects of the query.
     """
     traits = _QueryTraits(query, time)
@@ -152,14 +153,14 @@ def late_features(
 
 
 def _compare_speakers(rows: Mapping[str, dict[str, float]], places: Mapping[str, int]) -> None:
-    """Lower the weight of a named speaker if the query names another candidate's speaker first."""
+    """Lower the weight of a speaker mentioned after another candidate's speaker."""
     first = min(places.values(), default=0)
     for id, place in places.items():
         rows[id]["speaker"] = 1.0 if place == first else LATER_NAMED
 
 
 def _compare_dates(rows: Mapping[str, dict[str, float]]) -> None:
-    """Scale the date feature by the share of candidates that lie outside the requested time."""
+    """Scale the date feature by the share of candidates outside the requested time."""
     dated = [row for row in rows.values() if row.get("date")]
     for row in dated:
         row["date"] *= 1.0 - len(dated) / len(rows)
@@ -177,7 +178,7 @@ def _similarities(own: Matches, after: bool, near: Sequence[Matches], session: M
 
 
 def _total(match: Matches) -> float:
-    return math.fsum(match.tolist())  # about a dozen numbers; numpy's sum takes three times as long
+    return math.fsum(match.tolist())  # About a dozen numbers. numpy's sum takes three times as long.
 
 
 def _by_session(items: Mapping[str, MemoryItem], matches: Mapping[str, Matches]) -> dict[tuple[str, str], Matches]:
@@ -203,7 +204,7 @@ class _QueryTraits:
         self._asks_assistant = _ASKS_ASSISTANT.search(query.text) is not None
 
     def of(self, item: MemoryItem) -> dict[str, float]:
-        """Return the features that apply to the item (1, or a share), and record where the query names the item's speaker."""
+        """Return the features that apply to the item (1, or a share), and record where the query mentions the item's speaker."""
         speaker, short, asks = _traits(item.content)
         if named := [self._names[word] for word in speaker if word in self._names]:
             self.places[item.id] = min(named)
@@ -232,9 +233,9 @@ class _QueryTraits:
         return HELD_SHARE * share if item.valid_to is not None and within(span, start, item.valid_to) else 0.0
 
 
-@lru_cache(maxsize=TRAITS_KEPT)  # queries in a project mostly share their candidates
+@lru_cache(maxsize=TRAITS_KEPT)  # Queries within a project mostly share their candidates.
 def _traits(text: str) -> tuple[tuple[str, ...], bool, bool]:
-    """Return the words of the speaker's name, whether the text is short, and whether it contains a question mark."""
+    """Return the words in the speaker's name, whether the text is short, and whether it contains a question mark."""
     speaker = _SPEAKER.match(text)
     return tuple(keywords(speaker["name"])) if speaker else (), len(text.split()) <= SHORT_WORDS, "?" in text
 
@@ -248,8 +249,8 @@ def question_share(text: str) -> float:
 def late_scores(rows: Mapping[str, Row], turns: frozenset[str], weights: LateWeights) -> dict[str, float]:
     """Return a score around 0 for each candidate.
 
-    `rows` holds the features by id, `turns` the ids of turns. Sums are divided by the total weight of the z-scores, which makes
-    turns and statements comparable.
+    `rows` contains the features by id, `turns` the ids of turns. Sums are divided by the total weight of the
+    z-scores, which makes turns and statements comparable.
     """
     ids = sorted(rows)
     groups = [(weights.turn, turns.intersection(ids)), (weights.statement, rows.keys() - turns)]
@@ -272,7 +273,7 @@ def _normalised(weights: Mapping[str, float], names: Sequence[str]) -> FloatArra
 def _standardised(values: FloatArray, names: Sequence[str]) -> FloatArray:
     """Z-score each column. Missing values are handled as in `scoring.fuse`. A column without values becomes 0.
 
-    A candidate without token vectors, such as one just written, is ranked by its `bm25` instead.
+    A candidate without token vectors, for example one just written, is ranked by its `bm25` instead.
     """
     out = np.zeros_like(values)
     for column, name in enumerate(names):

@@ -54,17 +54,17 @@ from memoryd.stores.prefetch import WorkerThread
 from memoryd.stores.vector import QueryCosines
 
 CANDIDATES = 100
-# Z-score sums grow with the number of candidates. Unscaled, they would all saturate at 1 and leave recency to decide.
+# Z-score sums grow with the number of candidates. Unscaled, they would all saturate at 1, and only recency would decide.
 SQUASH = 4.0
 # The late score is a weighted mean of z-scores plus bonuses, which spreads over 0..1 without scaling.
 LATE_SQUASH = 1.0
-# Minimum share of candidates with token vectors. If fewer have them, those few would rank first for that reason alone.
+# Minimum share of candidates with token vectors. If fewer had them, they would rank first for that reason alone.
 ENCODED = 0.5
-# A statement less relevant than this without its keys has nothing to do with the query, whatever its keys say.
+# A statement less relevant than this without its keys is unrelated to the query, whatever its keys are.
 KEY_ALONE = 0.25
-# A user's memory of at least this relevancy answers the query. The value is recall's floor (see relevance.py).
+# A user's memory with at least this relevancy answers the query. The value is recall's floor (see relevance.py).
 ANSWERS = 0.5
-# Number of additional hits to search for a memory of the user if other hits are relevant only by their keys.
+# Number of additional hits to search for a memory of the user if other hits are relevant only through their keys.
 EXTRA_BEHIND_BORROWED = 8
 # The rule that routes a query to the graph because of its wording.
 WORDED = "relationship_words"
@@ -122,7 +122,7 @@ class MeaningSearch(Protocol):
         ...
 
     def prepare(self, text: str) -> None:
-        """Start embedding a query in advance of its search."""
+        """Start embedding a query before its search."""
         ...
 
 
@@ -134,7 +134,7 @@ class Tokens(Protocol):
         ...
 
     def prepare(self, text: str) -> None:
-        """Start encoding a query in advance of `matches`."""
+        """Start encoding a query before `matches`."""
         ...
 
     def linked(self) -> bool:
@@ -142,7 +142,7 @@ class Tokens(Protocol):
         ...
 
     def neighbours(self, ids: Sequence[str]) -> Mapping[str, tuple[str, str]]:
-        """Return the ids of each item's preceding and following items. An id is empty if there is no such item."""
+        """Return the ids of each item's previous and next items. An id is empty if there is no such item."""
         ...
 
 
@@ -153,7 +153,7 @@ Near = Mapping[str, tuple[str, str]]
 
 @dataclass(frozen=True, slots=True)
 class CandidateSources:
-    """Sources of candidates. `meaning` is None without an embedder, `tokens` is None without late interaction."""
+    """Sources of candidates. `meaning` is None without an embedder, and `tokens` is None without late interaction."""
 
     words: WordSearch
     meaning: MeaningSearch | None
@@ -164,7 +164,7 @@ class CandidateSources:
 class Ranker:
     """Searches along the route of a query and scores the results.
 
-    The relevance estimate is fitted to one embedder's cosines; cosines from other embedders only order the hits.
+    The relevance estimate is fitted to the cosines of one embedder. Those of other embedders only order the hits.
     """
 
     def __init__(
@@ -188,7 +188,7 @@ class Ranker:
         self.router = load_router(self._router_file, self._embedder)
 
     def search(self, query: Query, k: int, sources: CandidateSources) -> tuple[Route, list[Hit]]:
-        """Return the route and at most k hits in their final order."""
+        """Return the route and up to k hits in their final order."""
         chosen = self._route(query, sources)
         if k <= 0:
             return chosen, []
@@ -201,11 +201,11 @@ class Ranker:
         english = gloss(query.text) if self._judges_cosine else ""
         if sources.meaning is not None and chosen.backend is Backend.HYBRID:
             for text in _read_as(query.text, english):
-                sources.meaning.prepare(text)  # this runs while the word search looks up candidates
+                sources.meaning.prepare(text)  # Runs while the word search looks up candidates.
         query, time = _in_time(query, sources)
         search = _Search(query, sources, time, self._matching, english)
         lists = self._candidates(search, chosen.backend, max(CANDIDATES, k))
-        if chosen.rule == WORDED:  # a query with such wording may also ask for a fact
+        if chosen.rule == WORDED:  # A query with such wording may also ask for a fact.
             lists |= self._candidates(search, Backend.HYBRID, max(CANDIDATES, k))
         if not any(lists.values()) and chosen.backend is not Backend.HYBRID:
             chosen = Route(Backend.HYBRID, "fallback", _FALLBACK)
@@ -297,7 +297,7 @@ class Ranker:
         return [score_hit(Hit(items[id], 0.0, Backend.HYBRID, relevancy=places[id]), now, weights[id], kinds) for id in best]
 
     def _late_scores(self, search: _Search, matches: Mapping[str, FloatArray], near: Near) -> dict[str, float]:
-        """Score the candidates by late interaction. The result is empty if most candidates have no token vectors."""
+        """Score the candidates by late interaction. Return nothing if most candidates have no token vectors."""
         if self._late is None or not matches or sum(id in matches for id in search.items) < ENCODED * len(search.items):
             return {}
         if self._late.uses("cosine"):
@@ -345,9 +345,9 @@ def is_keyed_by_model(item: MemoryItem) -> bool:
 
 
 def _demote_borrowed(hits: Sequence[Hit], relevancies: dict[str, float], borrowed: Mapping[str, float]) -> list[Hit]:
-    """Rank hits that are relevant only by a model's keys behind all others if a memory of the user answers the query.
+    """Rank hits that are relevant only through a model's keys behind all others, if a memory of the user answers the query.
 
-    Such hits get the relevancy of their statement alone. Otherwise a model could rank any statement above the user's words.
+    Such hits get the relevancy of their statement alone. Otherwise, a model could rank any statement above the user's words.
     """
     answers = (hit.item.source is Source.USER and relevancies[hit.item.id] >= ANSWERS for hit in hits)
     if not any(answers):
@@ -357,18 +357,18 @@ def _demote_borrowed(hits: Sequence[Hit], relevancies: dict[str, float], borrowe
 
 
 class _Search:
-    """State of one search: the `items` that passed the filters, and the `signals` by id, which are computed as needed."""
+    """State of one search: the `items` that passed the filters, and the `signals` by id, computed as needed."""
 
     def __init__(
         self, query: Query, sources: CandidateSources, time: QueryTime, matching: WorkerThread, english: str = ""
     ) -> None:
-        """Create the state. `english` is the query's English gloss for embedders that know only English."""
+        """Create the state. `english` is the query's English gloss, for embedders that only support English."""
         self.query, self.sources, self.time = query, sources, time
         self.english = english
         self.read_as = _read_as(query.text, english)
         self.meant = replace(query, text=self.read_as[0])
         self.worded = replace(query, text=f"{query.text} {english}") if english else query
-        self.spoken = english or query.text  # read by late interaction: the English gloss, if there is one
+        self.spoken = english or query.text  # Text for late interaction: the English gloss, if there is one.
         self.items: Mapping[str, MemoryItem] = {}
         self.signals: dict[str, dict[str, float]] = {}
         self._matching = matching
@@ -435,14 +435,14 @@ class _Search:
         """Start computing the `matches` of these items in another thread."""
         tokens.prepare(self.spoken)
         for word in words(self.spoken):
-            self._weight(word)  # compute them now, because the index will be busy with other candidates
+            self._weight(word)  # Compute them now, because the index will be busy with other candidates.
         self._begun = (frozenset(ids), self._matching.begin(partial(self._match, tokens, ids)))
 
     def matches(self, tokens: Tokens, found: Collection[str], near: Mapping[str, tuple[str, str]]) -> Mapping[str, FloatArray]:
         """Return the token matches of the candidates and their neighbours."""
         begun, others = self._begun
         rest = sorted({*found, *(other for pair in near.values() for other in pair if other)} - begun)
-        quarter = len(rest) // 4  # the other thread is still busy
+        quarter = len(rest) // 4  # The other thread is still busy.
         part = self._matching.begin(partial(self._match, tokens, rest[:quarter]))
         return {**self._match(tokens, rest[quarter:]), **others(), **part()}
 
@@ -461,7 +461,7 @@ def _read_as(text: str, english: str) -> tuple[str, ...]:
 
 
 def _readable(closeness: QueryCosines | None) -> tuple[float, ...]:
-    """Return the cosines of the keys in languages that the embedder knows."""
+    """Return the cosines of the keys in languages that the embedder supports."""
     pairs = zip(closeness.texts, closeness.keys, strict=True) if closeness is not None else ()
     return tuple(cosine for key, cosine in pairs if is_readable(key))
 
@@ -513,7 +513,7 @@ def _take_in_neighbours(found: dict[str, dict[str, float]], tokens: Tokens) -> d
 
 
 def _finders(lists: Lists, backend: Backend) -> dict[str, Backend]:
-    """Return the name of the list containing each item, or `backend` if several lists did."""
+    """Return the name of the list that contains each item, or `backend` if several lists do."""
     out: dict[str, Backend] = {}
     for name, scores in lists.items():
         for id in scores:

@@ -1,14 +1,15 @@
 """Relevance: a calibrated probability, from 0 to 1, that an item answers a query.
 
-A logistic function (Platt 1999) of the cosine and of the idf-weighted share of the query's terms in the item. Items with keys are
-judged by their keys and by how much of the query the item contains and lacks. The distance to the two nearest keys is more
-informative than the distance to the statement, because a question about another property of the same thing is close to it too. A
-query in a language other than English is compared with the keys by word pieces, and by words and meaning in an English gloss. A
-query that asks for a property missing from the item is about another aspect of the same thing. Ranks are deliberately ignored.
-The best of many wrong answers also ranks first, so ranks would prevent abstaining.
+A logistic function (Platt 1999) of the cosine and of the idf-weighted share of the query's terms in the item. Items
+with keys are judged by their keys, and by how much of the query the item contains and lacks. The distance to the two
+nearest keys is more informative than the distance to the statement, because a question about another property of the
+same thing is close to it as well. A query in a language other than English is compared with the keys by word pieces,
+and by words and meaning in an English gloss. A query for a property that the item lacks is about another aspect of
+the same thing. Ranks are deliberately ignored. The best of many wrong answers also ranks first, so ranks would
+prevent abstaining.
 
-The weights in `relevance.json` are fitted by benchmarks/fit_relevance.py and benchmarks/fit_keys.py; 0.5 is the threshold
-chosen there between keeping answers and returning nothing.
+The weights in `relevance.json` are fitted by benchmarks/fit_relevance.py and benchmarks/fit_keys.py. The threshold
+between keeping answers and returning nothing chosen there is 0.5.
 """
 
 from __future__ import annotations
@@ -36,9 +37,10 @@ FORMAT = 4
 PRIOR_DOCUMENTS = 200
 WIDE_WEIGHT = 0.5
 TASK_WEIGHT = 0.35
-# Length of a prompt in words beyond which additional length carries no information.
+# Prompt length in words beyond which additional length carries no information.
 LONG_WORDS = 40
-# A prompt of this many words tells a story. It is close to every memory on its subject, whether or not it asks for that memory.
+# A prompt with this many words tells a story. It is close to every memory on its subject, whether or not it asks for
+# that memory.
 STORY_WORDS = 30
 MAX_LACKING = 4
 # Characters per word piece (a shorter word is one piece), and the weight of a piece found only in the key, relative to an unknown
@@ -47,8 +49,9 @@ PIECE = 3
 OTHERS_WEIGHT = 0.8
 SINGLE_WEIGHT = 0.5
 KEYS_KEPT = 20_000
-# With fewer keys than usual, the two nearest keys are less near although they are just as informative: a memory with two keys was
-# recalled in 44 % of cases instead of 68 %. This bonus per missing key compensates, at the same false-positive rate.
+# With fewer keys than usual, the two nearest keys are less near although they are just as informative. A memory with
+# two keys was recalled in 44 % of cases instead of 68 %. This bonus per missing key compensates, at the same
+# false-positive rate.
 USUAL_KEYS = 4
 FEWER_KEYS = 0.015
 _QUESTION = re.compile(
@@ -67,7 +70,7 @@ _QUESTION_WORDS = frozenset(
 )
 
 
-# Words that are common in any prompt to an assistant and say little about its subject.
+# Words that are common in any prompt to an assistant and reveal little about its subject
 _TASK_WORDS = frozenset(
     map(
         stem,
@@ -107,7 +110,7 @@ _PROPERTIES = frozenset(
 
 
 def asked_properties(text: str) -> frozenset[str]:
-    """Return the stems of the properties that an English text names or asks for, such as a limit, an owner or `how many`."""
+    """Return the stems of the properties that an English text mentions or asks for, such as a limit, an owner or `how many`."""
     how = (f"how {word.lower()}" for word in _HOW_MUCH.findall(text))
     nouns = (_noun_of(words) for pattern in (_ASKED_NOUN, _CHOSEN_NOUN) for words in pattern.findall(text))
     return frozenset(how) | frozenset(filter(None, nouns)) | (_PROPERTIES & item_terms(text))
@@ -135,10 +138,10 @@ def query_terms(text: str) -> dict[str, str]:
 
 
 def term_weights(text: str, document_frequency: Callable[[str], int], documents: int) -> dict[str, float]:
-    """Return the weight of each stem of the query, from 0 to 1: the stem's idf relative to that of an unknown word.
+    """Return the weight of each stem in the query, from 0 to 1: the stem's idf relative to that of an unknown word.
 
-    idf = log((N + P + 1) / (df + ½)) with P = 200 additional assumed documents, so that in a small store a word does not seem
-    common because two memories contain it.
+    idf = log((N + P + 1) / (df + ½)) with P = 200 assumed additional documents, so that in a small store a word does
+    not seem common because two memories contain it.
     """
     unknown = math.log((documents + PRIOR_DOCUMENTS + 1) / 0.5)
     out = {}
@@ -172,7 +175,7 @@ def sense_weights(text: str, document_frequency: Callable[[str], int], documents
 def overlap_of_senses(words: Sequence[Sense], terms: frozenset[str]) -> Overlap:
     """Compute the overlap of words with an item's terms.
 
-    A word matches if any of its senses does, and counts with the weight of its rarest common term.
+    A word matches if any of its senses does. It counts with the weight of its rarest common term.
     """
     matched = missed = 0.0
     for of_word in words:
@@ -210,17 +213,17 @@ class KeyMatch:
 
     Attributes:
         overlap: Overlap of the query with the statement and all keys as one text.
-        missing: Weight of the query's terms that neither the statement nor a key contains.
+        missing: Weight of the query's terms found neither in the statement nor in a key.
         best: Coverage of the best single key.
-        pieces: Cosine of word pieces, averaged over the two nearest keys; 0 where only meaning, which is more
+        pieces: Cosine of word pieces, averaged over the two nearest keys. It is 0 where only meaning, which is more
             informative, is compared.
-        cosine: The same by meaning, or None without an embedder or in a script that the embedder does not know.
-        translated: The same for the query's English gloss, if that is closer. It is None for a query in English.
-        asks: Whether the query is a question; most keys are, so a question is closer to them than an instruction.
-        length: Logarithm of the number of words (at most LONG_WORDS), since less of a long query is found.
-        long: Whether the query is so long that it tells a story.
-        lacking: How many properties that the query asks for (at most MAX_LACKING) neither the statement nor a key has.
-        foreign: Whether the query is in a script that the embedder does not know.
+        cosine: The same by meaning, or None without an embedder or in a script that the embedder does not support.
+        translated: The same for the query's English gloss, if that is closer. None for a query in English.
+        asks: Whether the query is a question. Most keys are, so a question is closer to them than an instruction.
+        length: Logarithm of the number of words (at most LONG_WORDS), because less of a long query is found.
+        long: Whether the query is long enough to tell a story.
+        lacking: Number of requested properties (at most MAX_LACKING) found neither in the statement nor in a key.
+        foreign: Whether the query is in a script that the embedder does not support.
     """
 
     overlap: Overlap
@@ -236,8 +239,9 @@ class KeyMatch:
     foreign: bool
 
 
-# Features: how to compute each from a comparison, and which sets of weights use it. To add a feature for items with keys, add a
-# field to KeyMatch and a row here; benchmarks/fit_keys.py then fits its weights. A missing cosine is read as 0.
+# Features: how to compute each from a comparison, and which sets of weights use it. To add a feature for items with
+# keys, add a field to KeyMatch and a row here. benchmarks/fit_keys.py then fits its weights. A missing cosine is read
+# as 0.
 
 Feature = tuple[Callable[[KeyMatch], float], tuple[str, ...]]
 KEY_FEATURES: Mapping[str, Feature] = MappingProxyType(
@@ -265,7 +269,7 @@ PLAIN_FEATURES: Mapping[str, tuple[Callable[[Overlap, float], float], tuple[str,
 
 
 def features_of(weights: str) -> tuple[str, ...]:
-    """Return the names of the features that a set of weights uses."""
+    """Return the names of the features used by a set of weights."""
     plain = tuple(name for name, (_, sets) in PLAIN_FEATURES.items() if weights in sets)
     return plain or tuple(name for name, (_, sets) in KEY_FEATURES.items() if weights in sets)
 
@@ -279,7 +283,7 @@ class KeyMatcher:
         Args:
             text: The query.
             weights: Weights of its terms.
-            english: English meanings of the words of a query in another language. These are compared instead.
+            english: English meanings of the words of a query in another language. They are compared instead of the words.
         """
         self._text = text
         self._weights = weights
@@ -294,9 +298,9 @@ class KeyMatcher:
 
     @cached_property
     def _pieces(self) -> dict[str, float]:
-        """Return the weights of the pieces of the query's words, by the rarity of each word.
+        """Return the weights of the pieces of the query's words, based on the rarity of each word.
 
-        CJK pairs count like any word here.
+        CJK pairs are treated like any word here.
         """
         out: dict[str, float] = {}
         for word in _asked_words(self._text):
@@ -313,7 +317,7 @@ class KeyMatcher:
         Args:
             statement: Terms of the statement.
             keys: The item's keys.
-            cosines: Cosines of the keys. Empty without an embedder or if the script is unknown to the embedder.
+            cosines: Cosines of the keys. Empty without an embedder, or if the embedder does not support the script.
             translated: Cosines of the keys with the query's English gloss.
         """
         terms = [item_terms(in_english(key)) for key in keys]
@@ -357,7 +361,7 @@ def _mean_of_nearest(cosines: Sequence[float]) -> float | None:
 def _pieces_of(word: str) -> dict[str, float]:
     """Return the pieces of a word, each with its share of the word's weight.
 
-    Single kana are excluded, because nearly every text contains them.
+    Single kana are excluded, because almost every text contains them.
     """
     if CJK.search(word):
         return {word: 1.0} | {sign: SINGLE_WEIGHT for sign in word if not _KANA.match(sign)}
@@ -404,9 +408,9 @@ class Logistic:
 class RelevanceModel:
     """The fitted weights of the relevance estimate.
 
-    `meaning` uses a cosine of the named embedder, `words` only words; `keys` and `key_words` are the same for items with
-    keys. `key_other` is for a query in another language that has an English gloss; `key_pieces` for one in a script that the
-    embedder does not know, if there is no gloss or no embedder.
+    `meaning` uses a cosine of the named embedder, `words` only words. `keys` and `key_words` are the same for items
+    with keys. `key_other` is for queries in another language with an English gloss. `key_pieces` is for queries in a
+    script that the embedder does not support, without a gloss or an embedder.
     """
 
     version: str
@@ -425,8 +429,8 @@ class RelevanceModel:
     def estimate(self, overlap: Overlap, cosine: float | None = None, *, foreign: bool = False) -> float:
         """Estimate the probability, from 0 to 1, that an item without keys answers the query.
 
-        Uses words only if there is no cosine or the query is in a script that the embedder does not know (`is_foreign`).
-        Exactly 0.0 means no matching term and no cosine.
+        Uses only words if there is no cosine or the query is in a script that the embedder does not support
+        (`is_foreign`). Exactly 0.0 means no matching term and no cosine.
         """
         weights = self.words if cosine is None or foreign else self.meaning
         if weights is self.words and not overlap.matches:

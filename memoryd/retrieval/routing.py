@@ -1,4 +1,4 @@
-"""Query routing: one pure function over a table of named rules.
+"""Query routing: a pure function over a table of named rules.
 
 The first matching rule decides (docs/design/router.md lists them with examples). A learned router with the same signature can
 replace `route`.
@@ -52,7 +52,7 @@ _KINDS: Mapping[Kind, frozenset[str]] = MappingProxyType(
         Kind.FIX: frozenset("fixed fixes solved repaired behoben gelöst corrigé arreglado починили исправили".split()),
     }
 )
-# Phrases of several words, and words in languages that don't separate words with spaces.
+# Phrases of several words, and words in languages without spaces between words
 _PHRASES: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"\bto[\s-]dos?\b|\bnext\s+steps?\b|\bà\s+faire\b|\bpor\s+(?:hacer|fazer)\b"), " todo "),
     (re.compile(r"\bzu\s+(?:tun|erledigen)\b|\bda\s+fare\b|\bem\s+aberto\b|\bin\s+sospeso\b"), " todo "),
@@ -144,21 +144,21 @@ _LEFT_OFF = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """A request to list memories of these kinds (all kinds if empty) that were learnt in this time (any time if None)."""
+    """A request to list memories of these kinds (all kinds if empty) learnt in this time (any time if None)."""
 
     kinds: tuple[Kind, ...] = ()
     span: Span | None = None
 
 
 def asks_left_off(text: str) -> bool:
-    """Return whether the text starts by asking where work stopped, such as `where did we leave off?`."""
+    """Return whether the text begins by asking where work stopped, as in `where did we leave off?`."""
     return _LEFT_OFF.search(text[:LEFT_OFF_CHARACTERS]) is not None
 
 
 def span_of_handoffs(text: str, now: datetime) -> Span | None:
-    """Return the period for which handoffs are requested, or None if the text requests none. ANY_TIME means the latest handoff.
+    """Return the period for which handoffs are requested, or None if none are requested. ANY_TIME means the latest handoff.
 
-    Handoffs, like memories, record open and completed work in a period.
+    Like memories, handoffs record open and completed work in a period.
     """
     listing = asked_listing(text, now)
     if listing is not None and listing.kinds in ((), (Kind.TODO,)):
@@ -167,7 +167,7 @@ def span_of_handoffs(text: str, now: datetime) -> Span | None:
 
 
 def asked_listing(text: str, now: datetime) -> Listing | None:
-    """Return the kinds and time that a question asks for, or None if it names a subject or asks for neither."""
+    """Return the requested kinds and time, or None if the question mentions a subject or requests neither."""
     folded = text[: 40 * MAX_WORDS].casefold()
     if len(folded.split()) > MAX_WORDS or len(text) > len(folded) + 40:
         return None
@@ -181,7 +181,7 @@ def asked_listing(text: str, now: datetime) -> Listing | None:
     known = _FILLER.union(_TIME_WORDS, *_KINDS.values())
     if any(word not in known and not word.isdigit() for word in words):
         return None
-    span = None if left_off else asked_span(folded, now)  # open tasks may be older than the time when work stopped
+    span = None if left_off else asked_span(folded, now)  # Open tasks may be older than the time when work stopped.
     return Listing(kinds, span) if kinds or span else None
 
 
@@ -209,7 +209,7 @@ _QUOTED = re.compile(r"""["“«„「『](?P<text>[^"”»“」』]{2,})["”�
 
 @dataclass(frozen=True, slots=True)
 class RoutingRule:
-    """A condition and the backend it selects. `reason` completes the sentence 'because …'."""
+    """A condition and the backend that it selects. `reason` completes the sentence 'because …'."""
 
     name: str
     fits: Callable[[Query], bool]
@@ -241,7 +241,7 @@ RULES = (
         "other_script",
         lambda q: is_foreign(q.text),
         Backend.HYBRID,
-        "the bundled embedder knows only English, so words and word parts matter most",
+        "the bundled embedder only supports English, so words and word parts matter most",
     ),
     RoutingRule(
         "question",
@@ -262,15 +262,15 @@ RULES = (
 
 
 def route(query: Query) -> Route:
-    """Return the backend for a query and the rule that chose it. A backend named in the query always wins."""
+    """Return the backend for a query and the rule that chose it. A backend specified in the query always wins."""
     if query.backend is not None:
-        return Route(query.backend, "given", "the caller named the backend")
+        return Route(query.backend, "given", "the caller specified the backend")
     rule = next(rule for rule in RULES if rule.fits(query))
     return Route(rule.backend, rule.name, rule.reason)
 
 
 def explain(route: Route) -> str:
-    """Describe the choice of backend in one sentence."""
+    """Explain the choice of backend in one sentence."""
     return f"{route.backend.value}, because {route.reason} (rule {route.rule})."
 
 
@@ -318,7 +318,7 @@ class RouterModel:
 class RouterChoice:
     """The active router and the reason for choosing it.
 
-    Without a `model`, the rules decide. `problem` says why the file is unusable.
+    Without a `model`, the rules decide. `problem` is the reason why the file is unusable.
     """
 
     model: RouterModel | None
@@ -338,7 +338,7 @@ class LearnedRouter:
         self._embed = embed
 
     def __call__(self, query: Query) -> Route:
-        """Return the backend for a query. Errors of `embed` are not caught."""
+        """Return the backend for a query. Errors from `embed` are not caught."""
         by_rules = route(query)
         if by_rules.rule in CERTAIN:
             return by_rules

@@ -1,4 +1,4 @@
-"""The final score of a hit: w_r·recency + w_s·relevancy plus small named boosts.
+"""The final score of a hit: w_r·recency + w_s·relevancy, plus small named boosts.
 
 recency = exp(-Δt / τ), where Δt is the age of the memory and τ is in days. Each summand is one of the hit's parts, which add up
 to the score.
@@ -32,7 +32,7 @@ SMALLEST_SPREAD = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """A ranked candidate. `score` is the sum of `parts`, which hold one weighted z-score per signal."""
+    """A ranked candidate. `score` is the sum of `parts`, which contain one weighted z-score per signal."""
 
     id: str
     score: float
@@ -40,10 +40,10 @@ class Fused:
 
 
 def fuse(signals: Signals, weights: Mapping[str, float] = WEIGHTS) -> list[Fused]:
-    """Rank candidates by descending score, then id. The input maps each item id to its signals and their values.
+    """Rank candidates by descending score, then id. The input maps each item id to the values of its signals.
 
-    A missing signal counts as 0 for bm25, coverage and graph, and as the lowest value present for any other (the item was not
-    among that list's best). Signals without a weight or spread, and values that are not finite, count 0.
+    A missing signal counts as 0 for bm25, coverage and graph. For any other, it counts as the lowest value present
+    (the item was not among that list's best). Signals without a weight or spread, and non-finite values, count as 0.
     """
     ids = sorted(signals)
     columns = {name: z_scores(signals, ids, name) for name in sorted(weights) if weights[name]}
@@ -130,9 +130,10 @@ def score_parts(
 ) -> dict[str, float]:
     """Return the summands of a hit's score.
 
-    recency and relevancy: w_r·exp(-Δt/τ) and w_s·relevancy (0 to 1). decayed: up to 10 % less relevancy as the item's own
-    relevancy decays. confidence: ±0.05 per unit around 0.7. pinned and kind: +0.02 each. candidate: a quarter less relevancy
-    for unconfirmed memories. The last five scale with the relevancy, so they can't lift an item that does not fit.
+    recency and relevancy: w_r·exp(-Δt/τ) and w_s·relevancy (0 to 1). decayed: up to 10 % less relevancy as the item's
+    own relevancy decays. confidence: ±0.05 per unit around 0.7. pinned and kind: +0.02 each. candidate: a quarter
+    less relevancy for unconfirmed memories. The last five scale with the relevancy, so they can't lift an item that
+    does not fit.
     """
     parts = dict(zip(PARTS, _summands(item, relevancy, now, weights, kinds), strict=True))
     return {name: value for name, value in parts.items() if value or name in ("recency", "relevancy")}
@@ -158,6 +159,6 @@ def _summands(
 
 
 def score_hit(hit: Hit, now: datetime, weights: ScoreWeights, kinds: tuple[Kind, ...] = ()) -> Hit:
-    """Return the hit with its final score and parts, which are computed from the relevancy estimate (0 to 1)."""
+    """Return the hit with its final score and parts, computed from the relevancy estimate (0 to 1)."""
     parts = score_parts(hit.item, hit.relevancy, now, weights, kinds)
     return replace(hit, score=math.fsum(parts.values()), parts=MappingProxyType(parts))

@@ -24,7 +24,7 @@ SEED = 7
 PENALTY = 0.003
 STEPS = 300
 SURE = 0.05
-# Weight of a session prompt relative to a labelled query. The best backend for a prompt was inferred, not judged.
+# Weight of a session prompt relative to a labelled query. The best backend for a prompt was inferred rather than judged.
 FEEDBACK_WEIGHT = 0.5
 # Maximum total weight of all prompts relative to the labelled queries.
 FEEDBACK_SHARE = 0.25
@@ -123,7 +123,7 @@ def train(
 ) -> RouterModel:
     """Train the router on all queries. `used` is set if cross-validation beats the rules (McNemar, p < 0.05).
 
-    Feedback rows are training data in every fold, with reduced weight, but never test data.
+    Feedback rows are used for training in every fold, with reduced weight, but never for testing.
     """
     backends = tuple(sorted({row.backend for row in labelled}))
     own = {row.text for row in labelled}
@@ -150,7 +150,7 @@ def _rows(
 
 
 def _held_out(rows: FloatArray, labels: NDArray[np.intp], counts: NDArray[np.float64], n: int, classes: int) -> NDArray[np.intp]:
-    """Return cross-validated predictions for the first `n` rows. The later rows are training data in every fold."""
+    """Return cross-validated predictions for the first `n` rows. The later rows are used for training in every fold."""
     fold = np.concatenate([folds_of(labels[:n]), np.full(len(labels) - n, FOLDS, dtype=np.intp)])
     guessed = np.empty(n, dtype=np.intp)
     for number in range(FOLDS):

@@ -1,7 +1,7 @@
-"""Front matter and body of a memory file. Files are parsed exactly, and an edit changes nothing else.
+"""Front matter and body of a memory file. Parsing keeps every byte, and an edit changes nothing else.
 
-python-frontmatter reads the front matter, PyYAML writes it. An edit changes only the requested values: comments, foreign keys,
-their order, CRLF line endings and a byte order mark are preserved.
+python-frontmatter reads the front matter, and PyYAML writes it. An edit changes only the requested values. Comments,
+foreign keys, their order, CRLF line endings and a byte order mark are preserved.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from memoryd.core.errors import BrokenFileError
 try:
     from yaml import CSafeDumper as _BaseDumper
     from yaml import CSafeLoader as _BaseLoader
-except ImportError:  # PyYAML was built without libyaml
+except ImportError:  # PyYAML was built without libyaml.
     from yaml import SafeDumper as _BaseDumper  # type: ignore[assignment]
     from yaml import SafeLoader as _BaseLoader  # type: ignore[assignment]
 
@@ -66,13 +66,13 @@ class Document:
 
 
 class UnquotedTime(str):
-    """An ISO 8601 time that is written without quotes."""
+    """An ISO 8601 time written without quotes."""
 
     __slots__ = ()
 
 
 class _Block(dict[str, Any]):
-    """A mapping that is written with one key per line and nested values inline."""
+    """A mapping written with one key per line and nested values inline."""
 
 
 class _Dumper(_BaseDumper):
@@ -128,13 +128,13 @@ def _dump(values: Mapping[str, Any]) -> str:
 
 
 def _known_line(key: str, value: Any) -> str:
-    """Return the line of a value that is common or needs no quotes. The result is empty for all other values."""
+    """Return the line of a value that is common or needs no quotes. Return an empty text for all other values."""
     if isinstance(value, UnquotedTime) or (isinstance(value, str) and is_id(value)):
         return f"{key}: {value}\n" if key.isidentifier() else ""
     return _dump_scalar(key, value) if isinstance(value, str | bool | float) and len(str(value)) <= _SHORT else ""
 
 
-@lru_cache(maxsize=LINES_KEPT, typed=True)  # True, 1 and 1.0 compare as equal
+@lru_cache(maxsize=LINES_KEPT, typed=True)  # True, 1 and 1.0 compare as equal.
 def _dump_scalar(key: str, value: str | bool | float) -> str:
     return _dump_uncached({key: value})
 
@@ -145,7 +145,7 @@ def _dump_uncached(values: Mapping[str, Any]) -> str:
 
 
 def trim(text: str) -> str:
-    """Remove leading blank lines and trailing white space. The first line keeps its indentation."""
+    """Remove leading blank lines and trailing whitespace. The first line keeps its indentation."""
     return text[_leading(text) :].rstrip()
 
 
@@ -155,7 +155,7 @@ def _leading(text: str) -> int:
 
 
 def is_plain_body(content: str) -> bool:
-    """Return whether the content would be unchanged after being written as the body and read again."""
+    """Return whether the content would survive being written as the body and read again."""
     return trim(content) == content and "\r" not in content and not content.startswith("\ufeff")
 
 
@@ -170,7 +170,7 @@ def parse(data: bytes, path: str) -> Document:
     """Parse a file into a Document.
 
     Raises:
-        BrokenFileError: The file is invalid. The error names the line.
+        BrokenFileError: The file is invalid. The error includes the line.
     """
     document = split(data, path)
     if document.opening:
@@ -214,7 +214,7 @@ def _load(head: str, path: str) -> dict[str, Any]:
         values = YAMLHandler().load(head, Loader=_Loader)
     except yaml.YAMLError as error:
         raise BrokenFileError(path, _error_line(error, head), f"the front matter is not YAML: {_reason(error)}") from error
-    except (ValueError, RecursionError, OverflowError) as error:  # an impossible value, such as the date 2026-13-45
+    except (ValueError, RecursionError, OverflowError) as error:  # An impossible value, such as the date 2026-13-45.
         raise BrokenFileError(path, _bad_value_line(head), f"the front matter has an impossible value: {error}") from error
     if values is None:
         return {}
@@ -253,7 +253,7 @@ def _bad_value_line(head: str) -> int:
 
 
 def line_of(document: Document, key: str) -> int:
-    """Return the 1-based number of the line with a key, or 1 if the key is missing."""
+    """Return the number of the line with a key, starting at 1, or 1 if the key is missing."""
     match = re.search(rf"^[ \t]*[\"']?{re.escape(key)}[\"']?[ \t]*:", document.head, re.MULTILINE)
     return document.head.count("\n", 0, match.start()) + 2 if match else 1
 
@@ -262,9 +262,9 @@ def line_of(document: Document, key: str) -> int:
 
 
 def edit(document: Document, changes: Mapping[str, Any], content: str | None = None) -> Document:
-    """Return the document with some top-level keys set and, unless it is None, with the content replaced.
+    """Return the document with some top-level keys set and, if `content` is given, with the content replaced.
 
-    All other bytes are kept. The result's `values` are outdated, so parse the result again to verify it.
+    All other bytes are kept. The result's `values` are outdated, so parse it again to verify it.
     """
     if content is not None and (not is_plain_body(content) or _in_key(document)):
         changes = {**changes, "content": content}

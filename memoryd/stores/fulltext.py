@@ -1,7 +1,8 @@
-"""Full-text index: the content of the Markdown files in SQLite. It is derived from the files and safe to delete.
+"""Full-text index of the Markdown files in SQLite. It is derived from the files and can be deleted safely.
 
-Table `memory` holds the items with the paths and stamps of their files; `broken` lists unreadable files. `words` (FTS5,
-porter) indexes the texts per project without storing a copy; `runs` and `grams` (FTS5, trigram) find parts of words.
+The table `memory` contains the items with the paths and stamps of their files. `broken` lists unreadable files.
+`words` (FTS5, porter) indexes the texts per project without storing a copy. `runs` and `grams` (FTS5, trigram) find
+parts of words.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from memoryd.stores import rows
 
 MAX_QUERY_WORDS = 200
 MIN_SUBSTRING = 4
-# More keys, or longer ones, would slow down every query and add little.
+# More or longer keys would slow down every query and add little.
 MAX_KEYS = 8
 MAX_KEY_CHARACTERS = 300
 _CAMEL_WORD = re.compile(r"\b\w*[a-z0-9][A-Z]\w*")
@@ -44,12 +45,12 @@ _CJK_RUN = re.compile(f"(?:{CJK.pattern})+")
 
 
 def searchable(item: MemoryItem) -> str:
-    """Return all text of an item that a word search covers."""
+    """Return all text of an item covered by a word search."""
     return "\n".join((item.content, *item.tags, *item.entities))
 
 
 def keys_of(item: MemoryItem) -> tuple[str, ...]:
-    """Return the keys of an item for the index: at most eight distinct keys, each on one line."""
+    """Return the keys of an item for the index: up to eight distinct keys, each on one line."""
     keys = (shorten(one_line(key), MAX_KEY_CHARACTERS) for key in item.asked_as)
     return tuple(dict.fromkeys(key for key in keys if key))[:MAX_KEYS]
 
@@ -62,13 +63,13 @@ def index_text(text: str) -> str:
 
 
 def runs_of(text: str) -> set[str]:
-    """Return the casefolded runs of letters and digits that are long enough to contain a query word."""
+    """Return the case-folded runs of letters and digits that are long enough to contain a query word."""
     return {run for run in _RUN.findall(CJK.sub(" ", text.casefold())) if len(run) > MIN_SUBSTRING}
 
 
 def _pairs(match: re.Match[str]) -> str:
     run = match.group()
-    # The last character is also indexed alone, so that a query of one character matches it by prefix.
+    # The last character is also indexed alone, so that a query with one character matches it by prefix.
     return " " + " ".join([*(run[i : i + 2] for i in range(len(run) - 1)), run[-1]]) + " "
 
 
@@ -159,7 +160,7 @@ class FullText:
     def put(self, items: Mapping[int, MemoryItem]) -> None:
         """Add or replace the texts and keys of items, by row number."""
         runs: dict[str, None] = {}
-        # Rows are written in ascending order: FTS5 flushes its buffer whenever a row number is lower than the previous one.
+        # Rows are written in ascending order. FTS5 flushes its buffer whenever a row number is lower than the previous one.
         for place, item in sorted(items.items(), key=lambda pair: pair[0]):
             text = searchable(item)
             columns = (place, index_text(text), index_text("\n".join(keys_of(item))))
@@ -195,7 +196,7 @@ def rebuild_shelves(db: Database) -> None:
 
 
 def ranges(db: Database, query: Query) -> Sequence[Range]:
-    """Return the row ranges of the shelves for the query's project, or a single range if the query names no project."""
+    """Return the row ranges of the shelves for the query's project, or a single range if the query specifies no project."""
     if query.project is None:
         return (EVERYTHING,)
     # An empty range takes as long as one with few rows.
@@ -205,7 +206,7 @@ def ranges(db: Database, query: Query) -> Sequence[Range]:
 
 
 def runs_with(db: Database, word: str) -> list[str]:
-    """Return at most 64 runs that contain the word, shortest first."""
+    """Return up to 64 runs that contain the word, shortest first."""
     found = [run for (run,) in db.execute(_RUNS_WITH, (grams(word),)) if word in run]
     return sorted(found, key=lambda run: (len(run), run))[:MAX_RUNS]
 
@@ -215,7 +216,7 @@ def runs_with(db: Database, word: str) -> list[str]:
 # FTS5 ranks every row that contains a query word, within the project's shelves if there is a project. Its own ORDER BY would
 # double the cost. The filters are then checked from the top of that ranking downwards.
 
-# Maximum number of postings that a query ranks. This limits the time (about 1 ms per 1,000) in a large store.
+# Maximum number of postings that a query ranks. Limits the time (about 1 ms per 1,000) in a large store.
 POSTINGS = 20_000
 # A part of a word is weaker evidence than the whole word.
 SUBSTRING_WEIGHT = 0.5
@@ -224,7 +225,8 @@ COUNTS_KEPT = 5_000
 FILTERS_KEPT = 16
 # Up to this number, rows are looked up individually instead of scanning an index.
 FEW = 2_000
-# `rows.where` selects the memories of a project and of the user. With this index, neither needs a scan of all other memories.
+# `rows.where` selects the memories of a project and of the user. With this index, neither requires a scan of all
+# other memories.
 USER_INDEX = f"CREATE INDEX IF NOT EXISTS memory_user ON memory(scope) WHERE scope = '{Scope.USER}'"
 Rows = NDArray[np.int64]
 Ranks = NDArray[np.float64]
@@ -255,7 +257,7 @@ class FullTextSearch:
         self._tokens = db.tokenizer("porter", "unicode61", "remove_diacritics", "2")
 
     def search(self, query: Query, k: int) -> list[Hit]:
-        """Return at most k hits by score, then id. A query without text returns the newest items.
+        """Return up to k hits by score, then id. A query without text returns the newest items.
 
         `score` is the negated BM25 of FTS5 (k1 = 1.2, b = 0.75) over indexed words, plus a smaller amount for words that
         occur only inside other words. `parts["coverage"]` is the idf-weighted share of the query's words in the item.
@@ -292,7 +294,7 @@ class FullTextSearch:
     def _newest(self, query: Query, k: int) -> list[Hit]:
         """Return the newest items that pass the filters.
 
-        Few rows are looked up, and many are read from an index in time order.
+        Few rows are looked up individually. Many are read from an index in time order.
         """
         within = self._within(query)
         if within is not None and (query.session is not None or len(within) <= FEW):
@@ -356,7 +358,7 @@ class FullTextSearch:
     def _ranked(self, query: Query, k: int, terms: Sequence[QueryTerm]) -> dict[str, float]:
         """Return the ids and scores of the k best items.
 
-        The ranking is only read as far as filters and ties can change the result.
+        The ranking is read only as far as filters and ties can change the result.
         """
         if not terms:
             return {}
@@ -385,7 +387,7 @@ class FullTextSearch:
         return np.array([place for place, _ in found], dtype=np.int64), np.array([rank for _, rank in found], dtype=np.float64)
 
     def _passing(self, query: Query, ranks: Mapping[int, float]) -> list[tuple[float, str]]:
-        """Return (rank, id) of the rows that pass the filters. Ranks of FTS5 are negative, and a lower rank is better."""
+        """Return (rank, id) of the rows that pass the filters. Ranks in FTS5 are negative, and lower ranks are better."""
         condition, parameters = rows.where(query)
         passing = self._db.execute(
             f"SELECT id, rowid FROM memory NOT INDEXED WHERE rowid IN (SELECT value FROM json_each(?)) AND {condition}",
@@ -394,7 +396,7 @@ class FullTextSearch:
         return [(ranks[rowid], id) for id, rowid in passing]
 
     def _within(self, query: Query) -> Rows | None:
-        """Return the rows of the query's project and session, or None if it names neither.
+        """Return the rows of the query's project and session, or None if it specifies neither.
 
         They are cached until the index changes.
         """
@@ -507,7 +509,7 @@ def affordable(terms: Sequence[QueryTerm]) -> list[QueryTerm]:
 
 
 def _parts(ranks: Ranks, k: int) -> Iterator[tuple[NDArray[np.intp], bool]]:
-    """Yield positions in ascending order of rank, in batches of growing size, each with a flag that says whether more follow."""
+    """Yield positions in ascending order of rank, in batches of growing size, each with a flag for whether more follow."""
     order = np.argsort(ranks, kind="stable")
     ends = (0, k + 50, 4 * k + 200, 40 * k + 1_000, len(order))
     for start, end in pairwise(ends):
@@ -555,7 +557,7 @@ _UPSERT = rows.upsert_sql("memory", _EXTRA) + " RETURNING rowid"
 
 @dataclass(frozen=True, slots=True)
 class Stamp:
-    """Metadata of a file that shows whether the file has changed."""
+    """File metadata that shows whether the file has changed."""
 
     mtime_ns: int
     size: int
@@ -584,7 +586,7 @@ class IndexedRecord:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """A file that could not be read. If another file holds the same id, `duplicate` is that id."""
+    """An unreadable file. If another file has the same id, `duplicate` is that id."""
 
     path: str
     stamp: Stamp
@@ -593,7 +595,7 @@ class Broken:
 
 
 class FullTextIndex:
-    """An open index file. Its methods raise IndexDamagedError if the index has to be rebuilt."""
+    """An open index file. Its methods raise IndexDamagedError if the index must be rebuilt."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -683,7 +685,7 @@ class FullTextIndex:
         return int(self.db.value(_UPSERT, values))
 
     def set_stamp(self, path: str, stamp: Stamp) -> None:
-        """Record that a file's metadata changed although its content did not."""
+        """Record that a file's metadata has changed although its content has not."""
         self.db.execute(
             "UPDATE memory SET mtime_ns = ?, size = ?, inode = ? WHERE path = ?", (stamp.mtime_ns, stamp.size, stamp.inode, path)
         )
@@ -720,7 +722,7 @@ class FullTextIndex:
         ]
 
     def duplicates_of(self, id: str) -> list[str]:
-        """Return the paths of the files that were set aside because another file holds this id."""
+        """Return the paths of files that were set aside because another file has this id."""
         return [row[0] for row in self.db.execute("SELECT path FROM broken WHERE duplicate = ? ORDER BY path", (id,))]
 
     def known(self, under: str = "") -> dict[str, IndexedRecord]:
@@ -733,7 +735,7 @@ class FullTextIndex:
         return {row[0]: IndexedRecord(row[0], Stamp(*row[1:4]), *row[4:]) for row in found}
 
     def known_of(self, paths: Sequence[str]) -> dict[str, IndexedRecord]:
-        """Return the records of these files. At most a thousand may be passed."""
+        """Return the records of these files. Pass at most a thousand."""
         marks = ", ".join("?" * len(paths))
         found = self.db.execute(f"SELECT path, mtime_ns, size, inode FROM broken WHERE path IN ({marks})", paths)
         found += self.db.execute(f"SELECT path, mtime_ns, size, inode, id, hash FROM memory WHERE path IN ({marks})", paths)
@@ -759,7 +761,7 @@ class FullTextIndex:
         condition, parameters = rows.where(query, "m") if query else ("1", [])
         out: dict[str, MemoryItem] = {}
         for start in range(0, len(ids), _PAGE):
-            # CROSS JOIN keeps this join order. Otherwise SQLite would scan all memories with the status.
+            # CROSS JOIN keeps this join order. Otherwise, SQLite would scan all memories with the status.
             found = self.db.execute(
                 "SELECT m.id, m.payload FROM json_each(?) AS wanted CROSS JOIN memory AS m ON m.id = wanted.value"
                 f" WHERE {condition}",
@@ -819,7 +821,7 @@ class FullTextIndex:
 # covering index, newest first, and rows with their long texts are read for the page only. For 100,000 memories that takes a tenth
 # of the time, at a cost of 11 MB.
 
-# Columns that `rows.where` uses, in the same spelling.
+# Columns used by `rows.where`, in the same spelling.
 _FILTERED = "status, project, scope, kind, session, expired_at, valid_from, valid_to, tags, payload ->> 'source'"
 BROWSE_INDEX = f"CREATE INDEX IF NOT EXISTS memory_browse ON memory(created_at DESC, id, {_FILTERED})"
 ANSWERS_KEPT = 64
@@ -863,7 +865,7 @@ def _table(query: Query) -> str:
 
 
 def page_of(db: Database, query: Query, k: int, after: ListPosition | None) -> list[MemoryItem]:
-    """Return at most k items that pass the filters, newest first, starting after the key `after`."""
+    """Return up to k items that pass the filters, newest first, starting after the key `after`."""
     condition, parameters = rows.where(query)
     if after is not None:
         condition += " AND created_at <= ? AND (created_at < ? OR id > ?)"
@@ -881,7 +883,7 @@ def count_of(db: Database, query: Query) -> int:
 
 
 class ScanCache:
-    """Cache of answers that require a scan of all rows. Answers are kept until the index changes."""
+    """Cache of answers that require a scan of all rows. They are kept until the index changes."""
 
     def __init__(self, db: Database) -> None:
         self._db = db

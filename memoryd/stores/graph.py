@@ -1,7 +1,7 @@
 """Graph store: memories and entities as nodes, and links as typed edges, in one SQLite file derived from the Markdown files.
 
-A memory node is keyed by its id, an entity node by its casefolded name. An edge may point to a memory that does not exist yet
-or no longer exists. Such an edge is ignored until the memory appears.
+A memory node is keyed by its id, an entity node by its case-folded name. An edge may point to a memory that does not
+exist yet or no longer exists. It is ignored until the memory appears.
 """
 
 from __future__ import annotations
@@ -79,13 +79,13 @@ class Neighbours:
         self._damping: dict[str, float] = {}
 
     def memories(self, key: str) -> list[Edge]:
-        """Return at most FAN_OUT memories that the node links to, and as many that link to the node, newest first."""
+        """Return up to FAN_OUT memories that the node links to, and up to FAN_OUT that link to it, newest first."""
         parameters = [key, *self._types, *self._parameters]
         rows = self._db.execute(self._out, parameters) + self._db.execute(self._in, parameters)
         return [Edge(LinkType(type), id, weight * STEP[LinkType(type)]) for type, id, weight in rows]
 
     def entities(self, key: str) -> list[Edge]:
-        """Return at most FAN_OUT entities that the node mentions."""
+        """Return up to FAN_OUT entities that the node mentions."""
         rows = self._db.execute(self._named, [key, *self._types])
         return [Edge(LinkType(type), target, weight * self._damp(target)) for type, target, weight in rows]
 
@@ -96,7 +96,7 @@ class Neighbours:
 
 
 def damping(db: Database, entity: str) -> float:
-    """Return the degree of an entity to the power of -½. An entity that everything mentions says little about a single memory."""
+    """Return the degree of an entity to the power of -½. An entity mentioned everywhere says little about a single memory."""
     degree = int(db.value("SELECT count(*) FROM edge WHERE target = ?", (entity,)))
     return float(max(1, degree) ** -0.5)
 
@@ -134,7 +134,7 @@ def _strongest(hints: Mapping[str, float], seeds: Mapping[str, float]) -> list[s
 def _load_level(graph: Any, neighbours: Neighbours, level: Sequence[str], *, last: bool) -> list[str]:
     """Add the edges from this level to unvisited nodes. Return those nodes, sorted.
 
-    The last level takes memories only, since nothing is reached through its entities.
+    The last level only includes memories, because nothing is reached through its entities.
     """
     seen = set(graph)
     for key in level:
@@ -162,10 +162,11 @@ def _score(graph: Any, order: Iterable[str], seeds: Mapping[str, float], hints: 
     return out
 
 
-# Neighbourhood of a memory or entity for display. It is bounded, has the nearest nodes first, and treats all branches equally.
+# Neighbourhood of a memory or entity for display. It is bounded, lists the nearest nodes first, and treats all
+# branches equally.
 
 MAX_SHOWN = 200
-# Share of the remaining capacity for each level before the last. Otherwise the first level would use all of it.
+# Share of the remaining capacity for each level before the last. Otherwise, the first level would use all of it.
 NEAR_SHARE = 0.6
 
 
@@ -185,7 +186,7 @@ class SubgraphNode:
 
 @dataclass(frozen=True, slots=True)
 class SubgraphEdge:
-    """An edge between two displayed nodes. `source` is the memory that holds the link."""
+    """An edge between two displayed nodes. `source` is the memory that contains the link."""
 
     source: str
     type: LinkType
@@ -201,7 +202,7 @@ class Subgraph:
 
 
 def subgraph(db: Database, centre: str, query: Query, types: Sequence[LinkType], depth: int, most: int) -> Subgraph:
-    """Return at most `most` nodes within `depth` edges of the centre. The centre is included even if the filters exclude it."""
+    """Return up to `most` nodes within `depth` edges of the centre. The centre is included even if the filters exclude it."""
     neighbours = Neighbours(db, query, types)
     found, level = {centre: 0}, [centre]
     for step in range(1, depth + 1):
@@ -215,7 +216,7 @@ def subgraph(db: Database, centre: str, query: Query, types: Sequence[LinkType],
 
 
 def _take(neighbours: Neighbours, level: Sequence[str], found: dict[str, int], room: int) -> list[str]:
-    """Choose the next nodes: first the strongest edge of each node of the level, then each node's second strongest, and so on."""
+    """Choose the next nodes: first the strongest edge of each node in the level, then each node's second strongest, and so on."""
     lists = [sorted([*neighbours.memories(key), *neighbours.entities(key)], key=lambda edge: -edge.weight) for key in level]
     ordered = (edge.target for edge in chain.from_iterable(zip_longest(*lists)) if edge is not None)
     return list(dict.fromkeys(key for key in ordered if key not in found))[: max(0, room)]
@@ -297,11 +298,11 @@ class GraphStore:
         self._db = SCHEMA.open(path, durable=False)
 
     def close(self) -> None:
-        """Close the database. It is safe to call this twice."""
+        """Close the database. Safe to call twice."""
         self._db.close()
 
     def check(self) -> None:
-        """Read every page, and raise IndexDamagedError if a page is damaged."""
+        """Read every page. Raises IndexDamagedError if a page is damaged."""
         self._db.check()
 
     def scrub(self) -> None:
@@ -349,7 +350,8 @@ class GraphStore:
         key = target.casefold()
         known = self._db.value("SELECT name FROM node WHERE key = ?", (key,))
         if known is None or known != target:
-            # The displayed spelling is the first in code-point order, so the order of writes does not matter. All are searchable.
+            # The displayed spelling is the first in code-point order, so that the order of writes does not matter.
+            # All spellings are searchable.
             name = target if known is None else min(known, target)
             self._db.execute("INSERT OR REPLACE INTO node (key, name, kind) VALUES (?, ?, 'entity')", (key, name))
             rows = [(alias, key, weight) for alias, weight in aliases(target).items()]
@@ -390,7 +392,7 @@ class GraphStore:
                 yield from_payload(payload)
 
     def digests(self) -> dict[str, str]:
-        """Return the digest of every item by id. It is used to find outdated entries."""
+        """Return the digest of every item by id. Used to find outdated entries."""
         return {id: digest for id, digest in self._db.execute("SELECT id, digest FROM memory")}
 
     def successors(self, id: str) -> list[str]:
@@ -424,7 +426,7 @@ class GraphStore:
     def search(self, query: Query, k: int = 8) -> list[Hit]:
         """Return the memories that the text refers to by id, entity or word, and the memories linked to them.
 
-        `parts` holds {"graph": score}, where the score is from 0 to 1.
+        `parts` contains {"graph": score}, where the score is from 0 to 1.
         """
         if k <= 0:
             return []
@@ -470,7 +472,7 @@ class GraphStore:
         key = about if is_id(about) else normalise_entity(about).casefold()
         if self._db.value("SELECT 1 FROM node WHERE key = ?", (key,)) is None:
             near = ", ".join(name for name, _ in self.entities(about.strip(), 5))
-            fix = f"Did you mean: {near}?" if near else "Look for it with 'memoryd list' or 'memoryd search'."
+            fix = f"Did you mean: {near}?" if near else "Search for it with 'memoryd list' or 'memoryd search'."
             raise NotFoundError(f"Nothing in memory mentions '{about[:80]}'.", fix=fix)
         return subgraph(self._db, key, query or _ANY_BUT_BLACKLISTED, types, depth, most)
 
@@ -537,7 +539,7 @@ def _end(type: LinkType, target: str) -> str:
 def aliases(name: str) -> dict[str, float]:
     """Return the names that queries may use for an entity, with weights from 0 to 1.
 
-    These are its name, a path's file name, and single words.
+    These are its name, the file name of a path, and single words.
     """
     last = _SEPARATOR.split(name.casefold())[-1]
     bare, _, extension = last.rpartition(".") if "." in last.strip(".") else (last, "", "")
@@ -549,7 +551,7 @@ def aliases(name: str) -> dict[str, float]:
 
 
 def _terms(text: str) -> list[str]:
-    """Return the distinct casefolded names and words of a query."""
+    """Return the distinct case-folded names and words of a query."""
     names = [normalise_entity(name).casefold() for name in find_entities(text, 24)]
     tokens = [normalise_entity(token).casefold() for token in text.split()]
     return list(dict.fromkeys([*names, *(token for token in tokens if len(token) > 2), *keywords(text)]))[:64]

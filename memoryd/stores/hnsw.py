@@ -1,8 +1,8 @@
 """Approximate nearest-neighbour index (HNSW, Malkov & Yashunin 2016), a rebuildable cache next to the vector database.
 
-No other module imports hnswlib (extra `ann`). The library maps any bytes it is given, and a damaged file can crash the
-process. Therefore a sidecar file holds size and SHA-256, and nothing is loaded before both match. File and sidecar are replaced
-atomically. A crash in between leaves a mismatched pair, which is treated as absent.
+No other module imports hnswlib (extra `ann`). The library maps any bytes it is given, and a damaged file can crash
+the process. A sidecar file therefore contains the size and SHA-256, and nothing is loaded unless both match. File and
+sidecar are each replaced atomically. A crash in between leaves a mismatched pair, which is treated as missing.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class _Sidecar:
     check: str = ""
 
     def seal(self) -> str:
-        """Return the digest of all other fields. Without it, a corrupt `version` would hide rows unnoticed."""
+        """Return the digest of all other fields. Without it, a corrupt `version` would silently hide rows."""
         return digest(*(str(getattr(self, field.name)) for field in fields(self) if field.name != "check"))
 
 
@@ -62,7 +62,7 @@ def hnsw_available() -> bool:
 
 
 class HnswIndex:
-    """Approximate index of unit vectors by rowid. `version` is the last table change that it includes. Not thread-safe."""
+    """Approximate index of unit vectors by rowid. `version` is the last table change included. Not thread-safe."""
 
     exact = False
 
@@ -170,6 +170,6 @@ def _new_index(dimensions: int) -> Any:
     try:
         import hnswlib
     except ImportError as error:
-        raise DependencyError("The HNSW index needs hnswlib.", fix="Run: pip install 'memoryd[ann]'") from error
-    # For unit vectors the inner product is the cosine.
+        raise DependencyError("The HNSW index requires hnswlib.", fix="Run: pip install 'memoryd[ann]'") from error
+    # For unit vectors, the inner product is the cosine.
     return hnswlib.Index(space="ip", dim=dimensions)

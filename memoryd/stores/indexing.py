@@ -1,7 +1,7 @@
 """Maintenance of derived indexes: background embedding, rebuilding after damage, and the token index.
 
-A turn of a stored conversation is encoded after the two turns before it: "She bought it" alone says little, and the other
-speaker may have named "it". Other statements are encoded alone.
+A turn of a stored conversation is encoded after the two turns before it: "She bought it" alone says little, and the
+other speaker may have mentioned what "it" is. Other statements are encoded alone.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from memoryd.stores.primary import PrimaryStore
 from memoryd.stores.tokens import TokenEntry, TokenStore
 from memoryd.stores.vector import QueryCosines, VectorStore
 
-# Background embedding: a set of waiting ids, and one thread that processes them.
+# Background embedding: a set of pending ids, and one thread that processes them.
 
 log = logging.getLogger(__name__)
 BATCH = 64
@@ -34,10 +34,10 @@ TRIES = 5
 
 
 class Checkable(Protocol):
-    """A store that can be checked for damage and can be closed."""
+    """A store that can be checked for damage and closed."""
 
     def check(self) -> None:
-        """Read every page, and raise IndexDamagedError if a page is damaged."""
+        """Read every page. Raises IndexDamagedError if a page is damaged."""
         ...
 
     def close(self) -> None:
@@ -54,8 +54,8 @@ class IndexHealth:
     """State of the stores.
 
     Attributes:
-        waiting: Number of memories that have no vector yet.
-        unsent: Number of changes that wait for the database.
+        waiting: Number of memories without a vector.
+        unsent: Number of changes waiting for the database.
     """
 
     memories: int
@@ -72,7 +72,7 @@ class IndexHealth:
 class BackgroundIndexer:
     """Calls `work` with batches of ids. Its thread starts with the first id and ends when idle.
 
-    Waiting ids are not stored: comparing the indexes with the Markdown at the next start finds them again.
+    Pending ids are not stored. They are found again at the next start by comparing the indexes with the Markdown files.
     """
 
     def __init__(self, work: Callable[[Sequence[str]], None], on_error: Callable[[EmbeddingError], None]) -> None:
@@ -154,7 +154,7 @@ class BackgroundIndexer:
 
 
 class DerivedIndex(Generic[StoreT]):
-    """A store derived from the Markdown files. If it turns out to be damaged, it is recreated and refilled.
+    """A store derived from the Markdown files. If it is damaged, it is recreated and refilled.
 
     `refill` is called with the new store, and the index's name is appended to `rebuilt`. Thread-safe: work on a store that
     another thread has just replaced is retried on the new one.
@@ -183,7 +183,7 @@ class DerivedIndex(Generic[StoreT]):
         self._rebuilt.append(self._path.stem)
 
     def use(self, work: Callable[[StoreT], T]) -> T:
-        """Run `work` on the store. If the store is damaged, retry on a new one. Other errors are raised."""
+        """Run `work` on the store. If the store is damaged, retry on a new one. Other errors are propagated."""
         for _ in range(TRIES):
             store = self._store
             try:
@@ -193,7 +193,7 @@ class DerivedIndex(Generic[StoreT]):
                     self._report(error)
                     self._refill(self._store)
             except StoreError:
-                with self._lock:  # another thread may be replacing the store
+                with self._lock:  # Another thread may be replacing the store.
                     if store is self._store:
                         raise
             except ODD_CONTENT as error:
@@ -203,7 +203,7 @@ class DerivedIndex(Generic[StoreT]):
         return work(self._store)
 
     def _replace_if_damaged(self, store: StoreT) -> bool:
-        """Return whether the store is damaged. If it is, replace and refill it."""
+        """Return whether the store is damaged. If so, replace and refill it."""
         try:
             store.check()
         except IndexDamagedError as error:
@@ -234,10 +234,10 @@ class DerivedIndex(Generic[StoreT]):
 
 
 class Vectors(Protocol):
-    """Vectors of memories, as used by the Orchestrator and ranking. Methods raise EmbeddingError if embedding fails."""
+    """Vectors of memories, for the Orchestrator and ranking. Methods raise EmbeddingError if embedding fails."""
 
     def catch_up(self) -> None:
-        """Find the memories without current vectors, and queue them for embedding in the background."""
+        """Find memories without current vectors, and queue them for embedding in the background."""
         ...
 
     def write_many(self, items: Sequence[MemoryItem]) -> None:
@@ -261,7 +261,7 @@ class Vectors(Protocol):
         ...
 
     def maintain(self) -> None:
-        """Do deferred work, while nothing waits to be embedded."""
+        """Do deferred work, while no memory is waiting to be embedded."""
         ...
 
     def close(self) -> None:
@@ -348,9 +348,9 @@ def synchronise_index(
     write: Callable[[Sequence[MemoryItem]], object],
     delete: Callable[[str], None],
 ) -> None:
-    """Make an index match the Markdown files, comparing item digests.
+    """Make an index match the Markdown files by comparing item digests.
 
-    Surplus items are deleted, and outdated or missing ones are written 500 at a time.
+    Surplus items are deleted. Outdated or missing ones are written 500 at a time.
     """
     wanted = markdown.digests()
     for id in held.keys() - wanted.keys():
@@ -361,20 +361,21 @@ def synchronise_index(
 
 
 SESSION_TURNS = 5_000
-# Preceding turns used as context: the second adds a point of recall at 10, a third almost nothing (docs/design/quality-notes.md).
+# Number of previous turns used as context. The second adds a point of recall at 10, a third almost nothing
+# (docs/design/quality-notes.md).
 READ_BEFORE = 2
 _DIGITS = re.compile(r"(\d+)")
 
 
 def place_in_session(item: MemoryItem) -> tuple[datetime, list[tuple[int, str]], str]:
-    """Sort key for the turns of a session: their time, then the name of the first line in natural order."""
+    """Return the sort key for the turns of a session: their time, then the name of the first line in natural order."""
     name = item.evidence.lines[0] if item.evidence.lines else ""
     parts = [(int(part), "") if part.isdecimal() else (0, part) for part in _DIGITS.split(name)]
     return item.created_at, parts, item.id
 
 
 class LateIndex(DerivedIndex[TokenStore]):
-    """The token index `tokens.db`. Ids of items to encode are passed to `enqueue`, which later passes them back to `write`."""
+    """The token index `tokens.db`. Ids to encode are passed to `enqueue`, which later passes them back to `write`."""
 
     def __init__(
         self,
@@ -399,7 +400,7 @@ class LateIndex(DerivedIndex[TokenStore]):
         self._enqueue(sorted(self._markdown.digests()))
 
     def catch_up(self) -> None:
-        """Delete the entries of removed memories. Enqueue the memories that are missing, changed or encoded by another model."""
+        """Delete the entries of removed memories. Enqueue memories that are missing, changed or encoded by another model."""
         self._enqueue(self.use(self._missing))
 
     def _missing(self, store: TokenStore) -> list[str]:
@@ -447,7 +448,7 @@ class LateIndex(DerivedIndex[TokenStore]):
         self.use(lambda store: store.prepare(text))
 
     def matches(self, text: str, ids: Sequence[str], weight: Callable[[str], float]) -> dict[str, FloatArray]:
-        """Return token matches (see TokenStore.matches). There are none while the index is being rebuilt."""
+        """Return token matches (see TokenStore.matches), or none while the index is being rebuilt."""
         return self.use(lambda store: store.matches(text, ids, weight))
 
     def linked(self) -> bool:
@@ -455,7 +456,7 @@ class LateIndex(DerivedIndex[TokenStore]):
         return self.use(lambda store: store.linked())
 
     def neighbours(self, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
-        """Return the ids of the preceding and following turn of each memory with vectors.
+        """Return the ids of the previous and next turn of each memory with vectors.
 
         An id is empty if there is no such turn.
         """

@@ -24,7 +24,7 @@ _NOT_MEMORIES = frozenset({"readme.md"})
 
 
 def safe_name(text: str) -> str:
-    """Return a safe file name for any text: the text itself if it is safe, or else a readable form with a hash.
+    """Return a safe file name for any text: the text itself if it is safe, otherwise a readable form with a hash.
 
     Different texts get different names, and no name can escape its folder.
     """
@@ -62,7 +62,7 @@ def canonical_path(item: MemoryItem) -> str:
 
 
 def scope_of_path(relative: str) -> tuple[Scope, str, str]:
-    """Return the scope, project and session that a file's folders encode. Any other path belongs to the user's scope."""
+    """Return the scope, project and session encoded in a file's folders. Any other path belongs to the user's scope."""
     folders = PurePosixPath(relative).parts[:-1]
     kind, _, project = folders[0].partition("-") if folders else ("", "", "")
     if kind not in (Scope.PROJECT, Scope.TEAM) or not project:

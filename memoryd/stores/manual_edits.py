@@ -1,7 +1,7 @@
 """Manual edits of memory files. Edited files are protected from the dream, and deleted ones are remembered.
 
-A file that a person changed counts as that person's text from then on. A file that a person deleted must not be learnt again from
-earlier statements, so it is recorded as forbidden (docs/dream.md).
+A file changed by a person counts as that person's text from then on. A file deleted by a person must not be learnt
+again from earlier statements, so it is recorded as forbidden (docs/dream.md).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class ManualEdits:
         self._ledger = ledger
 
     def note(self, report: SyncReport, before: Callable[[str], MemoryItem | None]) -> None:
-        """Record the manual changes in the result of a sync.
+        """Record the manual changes found in a sync.
 
         `before` returns a memory's previous state, or None if it was unknown.
         """
@@ -46,9 +46,9 @@ class ManualEdits:
         return self._ledger is not None and self._ledger.erase(id)
 
     def forbidden(self, content: str, project: str) -> list[MemoryItem]:
-        """Return deleted memories that resemble the statement, the most similar first.
+        """Return deleted memories that resemble the statement, most similar first.
 
-        A memory resembles the statement if the shorter of the two shares at least half of its words with the other.
+        They resemble each other if the shorter text shares at least half of its words with the other.
         """
         if self._ledger is None:
             return []

@@ -1,7 +1,8 @@
 """Markdown store: one file per memory, the source of truth, with a full-text index next to it.
 
-Each write first goes to the file, durably, and then to the index. `sync` repairs the index after a crash in between. Any number
-of processes may use one home folder: changes are made under a file lock, and all processes read the same index.
+Each write goes to the file first, durably, and then to the index. `sync` repairs the index after a crash in between.
+Any number of processes may use one home folder. Changes are made under a file lock, and all processes read the same
+index.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ _NUMBER = re.compile(r"\.~(\d+)~\.md\Z", re.IGNORECASE)
 
 
 class Trash:
-    """Holds deleted files under `root`, each at its former relative path.
+    """Stores deleted files under `root`, each at its former relative path.
 
     If a name is taken, `.~2~`, `.~3~` … is added before the suffix.
     """
@@ -71,7 +72,7 @@ class Trash:
         self._folder = folder
 
     def put(self, relative: str) -> Path:
-        """Move a memory file to the trash and return its new path."""
+        """Move a memory file to the trash. Return its new path."""
         target = self._folder / relative
         number = 1
         while target.exists():
@@ -85,7 +86,7 @@ class Trash:
     def newest(self, id: str) -> tuple[Path, str] | None:
         """Return the most recently deleted copy of this memory and its former relative path."""
         copies = [copy for copy in self._copies(f"*{id}*{SUFFIX}") if self._id(*copy) == id]
-        # Files of other tools can have any name, so every copy has to be read.
+        # Files of other tools can have any name, so every copy must be read.
         copies = copies or [copy for copy in self._copies(f"*{SUFFIX}") if self._id(*copy) == id]
         return max(copies, key=lambda copy: (copy[0].stat().st_ctime_ns, _number(copy[0])), default=None)
 
@@ -111,7 +112,7 @@ class Trash:
         try:
             return memory_file.read(path.read_bytes(), str(path), relative, 0).item.id
         except BrokenFileError:
-            return ""  # this is an older copy that someone edited; keep it, but never restore it
+            return ""  # An older copy that someone edited: keep it, but never restore it.
 
 
 def _number(path: Path) -> int:
@@ -135,11 +136,11 @@ def move(source: Path, target: Path) -> None:
 
 
 def remove_empty_parents(path: Path, root: Path) -> None:
-    """Remove the folders that a move left empty, up to the root."""
+    """Remove the folders left empty by a move, up to the root."""
     for folder in path.parents:
         if folder == root or not folder.is_relative_to(root):
             return
-        with contextlib.suppress(OSError):  # the folder is not empty or is in use
+        with contextlib.suppress(OSError):  # The folder is not empty or is in use.
             folder.rmdir()
             continue
         return
@@ -152,7 +153,7 @@ _WRITE_TRIES = 100
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """A planned write of a file. `old` is the stamp of the file to be replaced."""
+    """A planned write of a file. `old` is the stamp of the file to replace."""
 
     item: MemoryItem
     path: str
@@ -169,7 +170,7 @@ class FileWriter:
     def write_all(
         self, index: FullTextIndex, items: Sequence[MemoryItem], find: Callable[[str], IndexedRecord | None]
     ) -> Iterator[IndexedFile]:
-        """Write items with distinct ids in order, as `write` does, but sync their files together."""
+        """Write items with distinct ids in order like `write`, but sync their files together."""
         plans = [self._plan(index, item, find(item.id)) for item in items] if len(items) > 1 else [None]
         files = [(self._root / plan.path, plan.data) for plan in plans if plan]
         with staged(files) as temporaries:
@@ -181,7 +182,7 @@ class FileWriter:
     def _plan(self, index: FullTextIndex, item: MemoryItem, known: IndexedRecord | None) -> _Plan | None:
         """Prepare a simple write.
 
-        Return None if the file must be moved or can't be read, because `write` handles these cases.
+        Return None if the file must be moved or can't be read. `write` handles these cases.
         """
         if known is None:
             named = item if item.id else replace(item, id=self._free_id(index))
@@ -196,7 +197,7 @@ class FileWriter:
     def _publish(self, plan: _Plan, ready: Path | None) -> IndexedFile | None:
         """Write a prepared file.
 
-        Return None if the name is taken or the old file was edited; the item must then be written individually.
+        Return None if the name is taken or the old file was edited. The item must then be written individually.
         """
         target = self._root / plan.path
         if ready is None or look(target) != plan.old:
@@ -241,7 +242,7 @@ class FileWriter:
         """Return the item merged with manual edits, the new path of its file, the new bytes and the current bytes."""
         data, file = self._read(known.path)
         if file.item.id != item.id:
-            raise StoreError(f"{self._root / known.path} holds the memory {file.item.id}.", fix="Run 'memoryd reindex'.")
+            raise StoreError(f"{self._root / known.path} contains the memory {file.item.id}.", fix="Run 'memoryd reindex'.")
         if known.hash and known.hash != content_hash(data):
             item = _merged(index.get(item.id), file.item, item)
         relative = self._new_place(file, item, known.path)
@@ -258,7 +259,7 @@ class FileWriter:
         return self._entry(item, relative, changed)
 
     def _new_place(self, file: MemoryFile, item: MemoryItem, relative: str) -> str:
-        """Return the new path of the file. A file that a person placed elsewhere stays there."""
+        """Return the new path of the file. A file moved by a person stays where it is."""
         target = canonical_path(item)
         at_home = relative == canonical_path(file.item)
         return target if at_home and not (self._root / target).exists() else relative
@@ -277,7 +278,7 @@ class FileWriter:
 
     def settle(self, entries: Iterable[IndexedFile]) -> None:
         """Make the names of new files durable."""
-        latest = {entry.item.id: entry.path for entry in entries}  # a file that was moved twice no longer needs its first folder
+        latest = {entry.item.id: entry.path for entry in entries}  # A file that was moved twice no longer needs its first folder.
         try:
             sync_dirs(sorted({(self._root / path).parent for path in latest.values()}))
         except OSError as error:
@@ -293,7 +294,7 @@ def _no_stamp() -> Stamp:
 
 
 def _merged(base: MemoryItem | None, disk: MemoryItem, wanted: MemoryItem) -> MemoryItem:
-    """Return the wanted item with the manual edits since `base` applied, except in fields that both changed."""
+    """Return the wanted item with the manual edits since `base`, except in fields that both have changed."""
     if base is None:
         return wanted
     untouched = [field.name for field in fields(wanted) if getattr(wanted, field.name) == getattr(base, field.name)]
@@ -339,7 +340,7 @@ T = TypeVar("T")
 
 
 class MarkdownStore:
-    """A MemoryStore over Markdown files. Threads and processes can share it safely.
+    """A MemoryStore over Markdown files, which threads and processes can share safely.
 
     The index is opened on first use. A missing, damaged or outdated index is rebuilt from the files, which takes about
     0.5 ms per file.
@@ -400,9 +401,9 @@ class MarkdownStore:
         return index
 
     def _use(self, work: Callable[[FullTextIndex], T]) -> T:
-        """Run `work` on the index. If the index turns out to be damaged, rebuild it and retry.
+        """Run `work` on the index. If the index is damaged, rebuild it and retry.
 
-        The work is also retried if another thread replaced the index in the meantime, which closes the old index.
+        The work is also retried if another thread has replaced the index in the meantime, which closes the old one.
         """
         for _ in range(_TRIES):
             index = self._open()
@@ -431,7 +432,7 @@ class MarkdownStore:
             self._open()
 
     def close(self) -> None:
-        """Close the index. The next use opens it again."""
+        """Close the index. It is reopened on next use."""
         with self._mutex:
             index, self._index = self._index, None
             if index is not None:
@@ -470,7 +471,7 @@ class MarkdownStore:
         return self._use(lambda index: index.fetch(ids, query))
 
     def search(self, query: Query, k: int = 8) -> list[Hit]:
-        """Return at most k hits, best first. `parts` holds `bm25` (the score) and `coverage` (see FullTextSearch)."""
+        """Return up to k hits, best first. `parts` contains `bm25` (the score) and `coverage` (see FullTextSearch)."""
         return self._use(lambda index: index.search(query, k))
 
     def scores(self, query: Query, k: int = 8) -> dict[str, float]:
@@ -508,7 +509,7 @@ class MarkdownStore:
     def fingerprint(self, id: str) -> str:
         """Return the SHA-256 of the item's file on disk, including edits that are not indexed yet.
 
-        It is empty if there is no file.
+        Returns an empty string if there is no file.
         """
         path = self.path_of(id)
         try:
@@ -524,14 +525,14 @@ class MarkdownStore:
         return StoredFile(path.relative_to(self._root).as_posix(), path.read_bytes(), path.stat().st_mtime_ns)
 
     def read_file(self, relative: str) -> bytes | None:
-        """Return the content of a file below the memories folder, or None if there is none."""
+        """Return the content of a file below the memories folder, or None if it does not exist."""
         try:
             return (self._root / relative).read_bytes()
         except FileNotFoundError:
             return None
 
     def put_files(self, files: Mapping[str, bytes | None], mtimes_ns: Mapping[str, int]) -> list[Path]:
-        """Write these contents; None deletes the file. Return the paths to be indexed by `sync`.
+        """Write these contents. None deletes the file. Return the paths for `sync` to index.
 
         Raises:
             StoreError: A file can't be written.
@@ -568,7 +569,7 @@ class MarkdownStore:
         """Delete the item's file and all copies in the trash. Return whether there were any."""
         with self._exclusive():
             found = False
-            while self.get(id) is not None:  # a duplicate that was set aside takes the place of the deleted file
+            while self.get(id) is not None:  # A duplicate that was set aside takes the place of the deleted file.
                 self.delete(id)
                 found = True
             return self._trash.erase(id) or found
@@ -580,7 +581,7 @@ class MarkdownStore:
             self._use(FullTextIndex.scrub)
 
     def restore(self, id: str) -> MemoryItem | None:
-        """Restore the newest copy from the trash and return its item. A memory that still exists is returned unchanged.
+        """Restore the newest copy from the trash and return its item. An existing memory is returned unchanged.
 
         Returns None if there is no copy.
 
@@ -593,7 +594,7 @@ class MarkdownStore:
     # Synchronisation
 
     def sync(self, changed: Iterable[Path] | None = None) -> SyncReport:
-        """Synchronise the index with the files, either with all of them or with those under the changed paths.
+        """Synchronise the index with the files: all of them, or those under the changed paths.
 
         The first report after a rebuild contains every item.
         """
@@ -606,7 +607,7 @@ class MarkdownStore:
         return self._root / known.path if known else None
 
     def digests(self) -> dict[str, str]:
-        """Return the digest of each item by id, for finding outdated entries in other indexes."""
+        """Return the digest of each item by id. Used to find outdated entries in other indexes."""
         return self._use(lambda index: index.digests())
 
     def broken(self) -> list[BrokenFileError]:
@@ -614,7 +615,7 @@ class MarkdownStore:
         return [self._broken_error(*row) for row in self._use(lambda index: index.broken())]
 
     def last_sync(self) -> datetime | None:
-        """Return the time when the whole folder was last compared with the index."""
+        """Return when the whole folder was last compared with the index."""
         seconds = self._use(lambda index: index.fact("synced"))
         return datetime.fromtimestamp(seconds, UTC) if seconds else None
 
@@ -628,7 +629,7 @@ class MarkdownStore:
         written: list[IndexedFile] = []
 
         def work(index: FullTextIndex) -> None:
-            # Files that are already written remain if the index breaks in between. The retry continues after them.
+            # Files already written remain if the index breaks in between. The retry continues after them.
             named = {entry.item.id for entry in written}
             try:
                 for batch in _batches(items[len(written) :]):
@@ -637,7 +638,7 @@ class MarkdownStore:
                     for entry in self._writer.write_all(index, batch, lambda id: self._find(index, id)):
                         written.append(entry)
                         named.add(entry.item.id)
-            finally:  # do this also if a later item can't be written
+            finally:  # Also required if a later item can't be written.
                 self._writer.settle(written)
                 if fresh := _unknown(index, written):
                     index.put(fresh)
@@ -671,7 +672,9 @@ class MarkdownStore:
             return None
         path, relative = copy
         if (self._root / relative).exists():
-            raise StoreError(f"{self._root / relative} is taken by another file.", fix="Move that file away and try again.")
+            raise StoreError(
+                f"Another file already exists at {self._root / relative}.", fix="Move that file elsewhere and try again."
+            )
         self._trash.take(path, relative)
         self._catch_up(index, relative)
         self._backlog.pop(id, None)
@@ -688,7 +691,7 @@ class MarkdownStore:
             return report
         now = self._clock.now().timestamp()
         index.set_fact("synced", int(now))
-        if not self._tidied:  # doing this once is enough, because only killed processes leave temporaries
+        if not self._tidied:  # Once is enough, because only killed processes leave temporary files.
             remove_stale_temporaries(self._root, now - _STALE_SECONDS)
             self._tidied = True
         return replace(report, broken=tuple(self._broken_error(*row) for row in index.broken()))
@@ -703,7 +706,7 @@ class MarkdownStore:
         return BrokenFileError(str(self._root / path), line, problem, fix)
 
     def _flush(self, index: FullTextIndex) -> None:
-        if not self._root.is_dir():  # a new folder would be in the way if the old one was moved and is moved back
+        if not self._root.is_dir():  # If the old folder was moved and is moved back, a new folder would be in the way.
             return
         revision = index.fact("revision")
         if revision != index.fact("flushed") or index.fact("inverted") != fingerprint(self._root):
@@ -733,7 +736,7 @@ def _batches(items: Sequence[MemoryItem]) -> Iterator[list[MemoryItem]]:
 
 
 def _unknown(index: FullTextIndex, entries: Sequence[IndexedFile]) -> list[IndexedFile]:
-    """Return the entries that differ from the index. At most a thousand may be passed."""
+    """Return the entries that differ from the index. Pass at most a thousand."""
     known = index.known_of([entry.path for entry in entries])
     return [
         entry for entry in entries if known.get(entry.path) != IndexedRecord(entry.path, entry.stamp, entry.item.id, entry.hash)

@@ -16,7 +16,7 @@ from memoryd.stores.front_matter import Document, UnquotedTime
 from memoryd.stores.layout import derived_id, scope_of_path
 
 MAX_BYTES = 1_000_000
-_LAST_SECOND = 253_402_300_799  # this is the end of the year 9999; file times can be arbitrary
+_LAST_SECOND = 253_402_300_799  # The end of the year 9999. File times can be arbitrary.
 _FIRST = ("id", "kind", "polarity", "scope", "project", "session", "source", "trust", "confidence", "created_at", "status")
 _ALWAYS = frozenset(_FIRST) - {"project"}
 _DEFAULTS = codec.item_to_dict(MemoryItem(content=""))
@@ -33,8 +33,8 @@ class MemoryFile:
     """A parsed memory file.
 
     Attributes:
-        carries_id: False for a note that was written without memoryd. Its id is derived from its path.
-        warning: Reason why the front matter of such a note was ignored. The text of the note is still a memory.
+        carries_id: False for a note written without memoryd. Its id is derived from its path.
+        warning: Why the front matter of such a note was ignored. The text of the note is still a memory.
     """
 
     item: MemoryItem
@@ -45,7 +45,7 @@ class MemoryFile:
 
 @dataclass(frozen=True, slots=True)
 class StoredFile:
-    """The file of a memory: its path relative to the memories folder, its content, and its modification time."""
+    """The file of a memory: its path relative to the memories folder, its content and its modification time."""
 
     path: str
     data: bytes
@@ -53,17 +53,18 @@ class StoredFile:
 
 
 class EmptyNoteError(Exception):
-    """A note of another tool that contains no text. It is neither a memory nor an error."""
+    """Raised for a note of another tool without text. It is neither a memory nor an error."""
 
 
 def read(data: bytes, path: str, relative: str, mtime_ns: int) -> MemoryFile:
     """Parse a memory file.
 
-    A file that contains one of our ids, or is named after one, is ours, and mistakes in it are errors. In any other note,
-    even after we pinned its id, unsuitable values and front matter that is not YAML belong to another tool and are ignored.
+    A file is ours if it contains one of our ids or is named after one. Mistakes in it are errors. In any other note,
+    even one whose id we pinned, unsuitable values and front matter that is not YAML belong to another tool and are
+    ignored.
 
     Raises:
-        BrokenFileError: The file is ours and invalid. The error names path and line.
+        BrokenFileError: The file is ours and invalid. The error includes the path and line.
         EmptyNoteError: The file is a note without text.
     """
     if len(data) > MAX_BYTES:
@@ -73,7 +74,7 @@ def read(data: bytes, path: str, relative: str, mtime_ns: int) -> MemoryFile:
     document, warning = _parse(data, path, ours=named)
     carries_id = codec.is_id(str(document.values.get("id", "")))
     foreign = not (carries_id or named) or document.values.get("source") == Source.NOTE.value
-    if not document.content.strip() and document.values.get("content") is None:  # an explicit key may contain white space
+    if not document.content.strip() and document.values.get("content") is None:  # An explicit key may contain whitespace.
         raise EmptyNoteError(path) if foreign else _without_text(path)
     defaults = _defaults(document, relative, mtime_ns)
     values = {key: value for key, value in document.values.items() if key not in ("content", "id")}
@@ -83,8 +84,8 @@ def read(data: bytes, path: str, relative: str, mtime_ns: int) -> MemoryFile:
         return MemoryFile(_storable(_item(values, defaults, document, path), path), document, carries_id)
     if absurd := _ABSURD_NUMBER.search(document.head):
         line = document.head.count("\n", 0, absurd.start()) + 2
-        raise BrokenFileError(path, line, "the front matter holds a number of more than 1,000 digits")
-    values.pop("source", None)  # a note can't claim to be the user's own words
+        raise BrokenFileError(path, line, "the front matter contains a number of more than 1,000 digits")
+    values.pop("source", None)  # A note can't claim to be the user's own words.
     note = replace(defaults, source=Source.NOTE, asked_as=() if named else _names_of(document, relative))
     return MemoryFile(_storable(_foreign_item(values, note), path), document, carries_id, warning)
 
@@ -95,7 +96,7 @@ def _parse(data: bytes, path: str, ours: bool) -> tuple[Document, BrokenFileErro
     except BrokenFileError as error:
         if ours or _ID_LINE.search(data):
             raise
-        warning = BrokenFileError(path, error.line, f"{error.problem}; its text is indexed, its front matter is ignored")
+        warning = BrokenFileError(path, error.line, f"{error.problem}; its text is indexed, but its front matter is ignored")
         return front_matter.split(data, path), warning
 
 
@@ -108,7 +109,7 @@ def _stem(relative: str) -> str:
 
 
 def _names_of(document: Document, relative: str) -> tuple[str, ...]:
-    """Return a note's title and file name as search keys. People search by these, but the text may not contain them."""
+    """Return a note's title and file name as search keys. People search for these, but the text may not contain them."""
     heading = _HEADING.match(document.content)
     title = document.values.get("title") or (heading["title"] if heading else "")
     name = _stem(relative)
@@ -152,7 +153,7 @@ def _item(values: dict[str, Any], defaults: MemoryItem, document: Document, path
 
 
 def _foreign_item(values: dict[str, Any], defaults: MemoryItem) -> MemoryItem:
-    """Build the item of another tool's note. Keys with our names but unsuitable values are ignored."""
+    """Build an item from another tool's note. Keys with our names but unsuitable values are ignored."""
     while True:
         try:
             return codec.item_from_dict(values, defaults)
@@ -235,7 +236,7 @@ def _changes(file: MemoryFile, item: MemoryItem) -> dict[str, Any]:
         # Once the file has an id, a missing source would mean the user, and keys would no longer be derived from the file name.
         pinned = {"id": item.id, "source": item.source.value, "asked_as": list(item.asked_as)}
         changes = pinned | changes
-    if "created_at" not in file.document.values:  # until now this was the file's modification time, which the edit changes
+    if "created_at" not in file.document.values:  # Until now this was the file's modification time, which the edit changes.
         changes["created_at"] = after["created_at"]
     if file.document.values.get("trust") is None:
         changes.pop("trust", None)
@@ -250,7 +251,7 @@ def _verify(data: bytes, file: MemoryFile, item: MemoryItem, path: str, relative
     wanted = replace(item, created_at=after.item.created_at) if "created_at" not in after.document.values else item
     try:
         changed = _foreign(after.document.values) != _foreign(file.document.values)
-    except (ValueError, RecursionError) as error:  # such as an integer with too many digits to be formatted
+    except (ValueError, RecursionError) as error:  # For example, an integer with too many digits to be formatted.
         raise _not_editable(path) from error
     if after.item != wanted or changed:
         raise _not_editable(path)
@@ -262,6 +263,6 @@ def _foreign(values: Mapping[str, Any]) -> dict[str, str]:
 
 def _not_editable(path: str) -> StoreError:
     return StoreError(
-        f"The front matter of {path} can't be changed without affecting keys that are not memoryd's.",
-        fix="Write its keys one per line, without anchors, and try again.",
+        f"The front matter of {path} can't be changed without affecting other tools' keys.",
+        fix="Write each key on its own line, without anchors, and try again.",
     )

@@ -1,7 +1,7 @@
-"""Outbox of changes that wait for the database: a small SQLite file, durable and readable only by its owner.
+"""Outbox of changes waiting for the database: a small SQLite file, durable and readable only by its owner.
 
-Each change has its own id. The database records the ids of applied changes, so a change whose confirmation was lost is sent
-again but applied only once.
+Each change has its own id. The database records the ids of applied changes. A change whose confirmation was lost is
+sent again but applied only once.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SCHEMA = Migrations("outbox")
 
 @SCHEMA.step
 def m001_create(db: Database) -> None:
-    """Create the table of waiting changes."""
+    """Create the table of pending changes."""
     db.execute("CREATE TABLE waiting (number INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, body BLOB NOT NULL)")
 
 
@@ -34,7 +34,7 @@ class QueuedWrite:
     Attributes:
         at: Time of the change by this machine's clock, in seconds since 1970.
         fresh: Whether the ids of the written memories are newly generated, so that none of them can exist already.
-        number: Position in the outbox; 0 for a change that has not been in the outbox.
+        number: Position in the outbox, or 0 for a change that has not been in the outbox.
     """
 
     at: float
@@ -62,7 +62,7 @@ def _from_row(number: int, at: float, body: bytes) -> QueuedWrite:
 
 
 class Outbox:
-    """The waiting changes of one home folder, oldest first. Thread-safe."""
+    """The pending changes of one home folder, oldest first. Thread-safe."""
 
     def __init__(self, path: Path) -> None:
         self.db = SCHEMA.open(path)
@@ -84,13 +84,13 @@ class Outbox:
         return self.waiting(-1)
 
     def remove(self, change: QueuedWrite) -> None:
-        """Remove a change that was applied. The last removal also erases the text from the file."""
+        """Remove an applied change. The last removal also erases the text from the file."""
         self.db.execute("DELETE FROM waiting WHERE number = ?", (change.number,))
         if not self.count():
             self.db.scrub()
 
     def count(self) -> int:
-        """Return the number of waiting changes."""
+        """Return the number of pending changes."""
         return int(self.db.value("SELECT count(*) FROM waiting"))
 
     def close(self) -> None:

@@ -1,8 +1,9 @@
 """Postgres store: memories as rows with their Markdown text, for many users and machines, searched by words and by meaning.
 
-A row holds the text of the memory's file (`markdown`), which is the source of truth, and the values parsed from it. Changes that
-can't be sent wait in an outbox and are applied once, in order. Until then, this machine's reads include them. If two machines
-change a memory independently, the later version becomes current, and the other one is kept as an earlier version.
+A row contains the text of the memory's file (`markdown`), which is the source of truth, and the values parsed from
+it. Changes that can't be sent wait in an outbox and are applied once, in order. Until then, this machine's reads
+include them. If two machines change a memory independently, the later version becomes current and the other one is
+kept as an earlier version.
 """
 
 from __future__ import annotations
@@ -52,16 +53,16 @@ log = logging.getLogger(__name__)
 POSTGRES = Dialect(mark="%s", source="source", has_tag="%s = ANY(@tags)", everything="true")
 _CHUNK = 500
 _PAGE = 1_000
-MAX_POSITIONS = 16_000  # the maximum position in a tsvector
+MAX_POSITIONS = 16_000  # The maximum position in a tsvector.
 MAX_LEXEME_BYTES = 2_000
-MIN_IDF = 1e-6  # FTS5's floor for words that most texts contain
-# Maximum age of the counts that scores are computed from. They change little.
+MIN_IDF = 1e-6  # FTS5's floor for words found in most texts.
+# Maximum age of the counts used for scores. They change little.
 COUNTS_SECONDS = 60.0
 COUNTS_KEPT = 5_000
-# Up to this number of matching memories, all cosines are computed, because an approximate index could miss hits behind a filter.
+# Up to this number of matching memories, all cosines are computed. An approximate index could miss hits behind a filter.
 EXACT = 5_000
 HNSW_REACH = 200
-HNSW_SCANNED = 100_000  # rows that a filtered search examines before it gives up
+HNSW_SCANNED = 100_000  # Rows that a filtered search examines before giving up.
 CHANNEL_SECONDS = 30.0
 MAX_MISSING = 2_000
 LOOK_SECONDS = 600.0
@@ -78,7 +79,7 @@ _REMOVED = (
     "INSERT INTO memoryd.removed (space, id, markdown, origin) VALUES (%s, %s, %s, %s)"
     " ON CONFLICT (space, id) DO UPDATE SET markdown = excluded.markdown, origin = excluded.origin"
 )
-# A teammate's text counts as a plain statement, which can't become a rule, until another member has approved the text.
+# A teammate's text counts as a plain statement, which can't become a rule, until another member has approved it.
 _UNREVIEWED = "(space LIKE 'team:%%' AND author <> session_user AND approved_by IS NULL)"
 T = TypeVar("T")
 
@@ -99,14 +100,14 @@ class _Row:
 class PostgresStore:
     """A MemoryStore in a Postgres database, with the interface of MarkdownStore. Thread-safe.
 
-    It connects on first use. It then also creates or migrates its schema if the role may create schemas.
+    Connects on first use, and creates or migrates the schema if the role may create schemas.
 
     Args:
         url: Address of the database. The login role is the user.
         home: Folder of the outbox.
         clock: Source of the current time.
-        team: Team whose memories are read and written in addition to the user's own; empty for none.
-        dimensions: Size of the vectors of a new database.
+        team: Team whose memories are read and written in addition to the user's own, or empty for none.
+        dimensions: Size of the vectors in a new database.
     """
 
     def __init__(
@@ -156,7 +157,7 @@ class PostgresStore:
         return f"user:{self._user}"
 
     def close(self) -> None:
-        """Stop listening and close all connections. It is safe to call this twice."""
+        """Stop listening and close all connections. Safe to call twice."""
         self._stop.set()
         if self._listener is not None:
             self._listener.join(5)
@@ -170,7 +171,7 @@ class PostgresStore:
 
         Raises:
             InputError: The item can't be stored.
-            StoreError: The database refuses it.
+            StoreError: The database refused it.
         """
         return self.write_many([item])[0]
 
@@ -192,7 +193,7 @@ class PostgresStore:
             self._submit(QueuedWrite(self._clock.now().timestamp(), deleted=(id,)))
 
     def _submit(self, change: QueuedWrite) -> None:
-        """Apply the change after all waiting ones, or queue it."""
+        """Apply the change after all pending ones, or queue it."""
         with self._sending:
             try:
                 self._send_waiting(patient=False)
@@ -207,7 +208,7 @@ class PostgresStore:
         self._pending |= {item.id: item for item in change.items} | dict.fromkeys(change.deleted)
 
     def send_waiting(self) -> int:
-        """Send the waiting changes in order. Return their number.
+        """Send the pending changes in order. Return their number.
 
         Raises:
             DatabaseUnavailable: The database can't be reached.
@@ -225,27 +226,27 @@ class PostgresStore:
                 sent += 1
         if sent:
             self._pending.clear()
-            log.info("sent %d changes that had waited", sent)
+            log.info("sent %d queued changes", sent)
         return sent
 
     def _send(self, change: QueuedWrite, patient: bool) -> None:
-        """Send one waiting change. If the database refuses it, report and drop it, so that it does not block the others."""
+        """Send one pending change. If the database refuses it, report and drop it, so that it does not block the others."""
         try:
             self.run(lambda session: self._apply(session, change, late=True), patient=patient)
         except DatabaseUnavailable:
             raise
         except StoreError as error:
             ids = ", ".join(item.id for item in change.items) or ", ".join(change.deleted)
-            log.warning("the database refused a change that had waited (%s): %s", ids, error)
+            log.warning("the database refused a queued change (%s): %s", ids, error)
 
     def waiting(self) -> int:
-        """Return the number of changes that wait for the database."""
+        """Return the number of changes waiting for the database."""
         return self._outbox.count()
 
     def _apply(self, session: PostgresSession, change: QueuedWrite, *, late: bool) -> None:
         recorded = "INSERT INTO memoryd.applied (operation) VALUES (%s) ON CONFLICT DO NOTHING RETURNING 1"
         if session.value(recorded, (change.operation,)) is None:
-            return  # it was applied, and only the confirmation was lost
+            return  # It was applied, and only the confirmation was lost.
         latest = {item.id: item for item in change.items}
         found = {} if change.fresh else self._locked_rows(session, [*latest, *change.deleted])
         newer = self._newer(session, change, found) if late else set()
@@ -258,7 +259,7 @@ class PostgresStore:
                 self._remove(session, found[id])
 
     def _locked_rows(self, session: PostgresSession, ids: Sequence[str]) -> dict[str, _Row]:
-        """Lock and return the rows of these ids, always in the same order, so that two writers can't deadlock."""
+        """Lock and return the rows with these ids, always in the same order so that two writers can't deadlock."""
         rows = session.execute(
             f"SELECT id, space, payload, markdown, written_at, origin, author, {_UNREVIEWED} FROM memoryd.memories"
             " WHERE space = ANY(%s) AND id = ANY(%s) ORDER BY space DESC, id FOR UPDATE",
@@ -279,7 +280,7 @@ class PostgresStore:
             if row is not None and row.unreviewed and _is_upkeep(_as_statement(row.item), item):
                 item = replace(
                     item, source=row.item.source, pinned=row.item.pinned, check=row.item.check
-                )  # it remains its author's
+                )  # It remains its author's.
             markdown = _markdown_of(item, row)
             if row is not None and row.space != space:
                 moved.append((row.space, item.id))
@@ -319,7 +320,7 @@ class PostgresStore:
         session.execute("DELETE FROM memoryd.memories WHERE space = %s AND id = %s", (row.space, row.item.id))
 
     def restore(self, id: str) -> MemoryItem | None:
-        """Restore a removed memory and return it. A memory that still exists is returned unchanged. None if there is neither."""
+        """Restore a removed memory and return it. An existing memory is returned unchanged. Return None if there is neither."""
         return self._live(lambda session: self._restore(session, id)) if codec.is_id(id) else None
 
     def _restore(self, session: PostgresSession, id: str) -> MemoryItem | None:
@@ -357,7 +358,7 @@ class PostgresStore:
         return bool(copies or found)
 
     def _live(self, work: Callable[[PostgresSession], T]) -> T:
-        """Run work that can't be queued, after sending all waiting changes."""
+        """Run work that can't be queued, after sending all pending changes."""
         with self._sending:
             self._send_waiting(patient=True)
             self._forget_counts()
@@ -500,7 +501,7 @@ class PostgresStore:
                 self._remove(session, found[id])
 
     def fingerprint(self, id: str) -> str:
-        """Return the SHA-256 of the memory's text. It is empty if there is none."""
+        """Return the SHA-256 of the memory's text, or an empty string if there is none."""
         text = self.markdown(id)
         return "" if text is None else hashlib.sha256(text.encode()).hexdigest()
 
@@ -512,7 +513,7 @@ class PostgresStore:
     # Search by words
 
     def search(self, query: Query, k: int = 8) -> list[Hit]:
-        """Return at most k hits, best first. `parts` holds `bm25` (the score) and `coverage` (see FullTextSearch)."""
+        """Return up to k hits, best first. `parts` contains `bm25` (the score) and `coverage` (see FullTextSearch)."""
         if k <= 0:
             return []
         if not query.text.strip():
@@ -533,7 +534,7 @@ class PostgresStore:
         return self._ranked(query, k, found) if len(best) < k and len(chosen) < len(found) else best
 
     def _ranked(self, query: Query, k: int, terms: Sequence[QueryTerm]) -> dict[str, float]:
-        """Return the ids and scores of the k best items. Checks the filters on ever more of the ranking until k items pass."""
+        """Return the ids and scores of the k best items. The filters are checked further down the ranking until k items pass."""
         if not terms:
             return {}
         most = 2 * k + 50
@@ -621,7 +622,7 @@ class PostgresStore:
         tokens = self._tokens(index_text(searchable(item)))
         keys = self._tokens(index_text("\n".join(keys_of(item))))
         places: dict[str, list[str]] = {}
-        for place, token in enumerate([*tokens, "", *keys], 1):  # a gap, so that no phrase spans the two
+        for place, token in enumerate([*tokens, "", *keys], 1):  # A gap, so that no phrase spans the two.
             if place <= MAX_POSITIONS and token and len(token.encode()) < MAX_LEXEME_BYTES:
                 places.setdefault(token, []).append(str(place))
         return " ".join(f"{_quoted(token)}:{','.join(at[:255])}" for token, at in places.items()), len(tokens) + len(keys)
@@ -629,7 +630,7 @@ class PostgresStore:
     # Following other machines
 
     def sync(self, changed: Iterable[Path] | None = None) -> SyncReport:
-        """Return the changes made by other machines and the queued changes sent by this one since the last call."""
+        """Return changes made by other machines, and queued changes sent by this one, since the last call."""
         with self._sending:
             backlog, self._backlog = self._backlog, {}
             try:
@@ -663,7 +664,7 @@ class PostgresStore:
     def listen(self, on_change: Callable[[], None]) -> None:
         """Call `on_change` in a separate thread when another machine writes, and when a lost connection is restored.
 
-        Waiting changes are sent before the call.
+        Pending changes are sent before the call.
         """
         self._listener = threading.Thread(target=self._listen, args=(on_change,), name="memoryd-listen", daemon=True)
         self._listener.start()
@@ -681,12 +682,12 @@ class PostgresStore:
                 log.info("listening: %s", error.message)
             except StoreError as error:
                 if not self._stop.is_set():
-                    log.warning("following the database failed: %s", error)
+                    log.warning("failed to follow the database: %s", error)
             self._stop.wait(pause)
             pause = min(2 * pause, CHANNEL_SECONDS)
 
     def _notes(self) -> Iterator[bool]:
-        """Yield True once connected and for each notification from another machine in our spaces, and False for all others."""
+        """Yield True once connected and for each notification from another machine in our spaces. Yield False for all others."""
         first = True
         for note in self.db.notifications(postgres_schema.CHANNEL, self._stop):
             ours = {hashlib.md5(space.encode(), usedforsecurity=False).hexdigest() for space in self._spaces}
@@ -694,22 +695,22 @@ class PostgresStore:
             yield first or (space in ours and origin != self.origin)
             first = False
 
-    # Methods that only files need
+    # Methods needed only for files
 
     def path_of(self, id: str) -> Path | None:
-        """Return None: rows have no files."""
+        """Return None, because rows have no files."""
         return None
 
     def broken(self) -> list[BrokenFileError]:
-        """Return an empty list: text that can't be parsed is never stored."""
+        """Return an empty list, because unparsable text is never stored."""
         return []
 
     def last_sync(self) -> datetime | None:
-        """Return None: there is no folder to compare."""
+        """Return None, because there is no folder to compare."""
         return None
 
     def flush(self) -> None:
-        """Do nothing: there is no keyword file."""
+        """Do nothing, because there is no keyword file."""
 
     def scrub(self) -> None:
         """Delete the records of changes applied more than a month ago. Postgres itself removes deleted texts."""
@@ -729,8 +730,8 @@ class PostgresStore:
 class PostgresVectors:
     """The vectors of a PostgresStore, with the interface of MeaningIndex.
 
-    A database holds the vectors of one model. With any other model, every call raises EmbeddingError, and searches use words
-    only.
+    A database stores the vectors of one model. With any other model, every call raises EmbeddingError, and searches
+    use only words.
     """
 
     def __init__(
@@ -749,20 +750,20 @@ class PostgresVectors:
         self._next_look = 0.0
 
     def _is_ours(self, session: PostgresSession) -> bool:
-        """Return whether the database holds vectors of this model. The first model to ask claims the database."""
+        """Return whether the database contains vectors of this model. The first model to ask claims the database."""
         if not self._claimed:
             self._claimed = str(session.value("SELECT memoryd.claim_model(%s)", (self._embedder.name,)))
         return self._claimed == self._embedder.name
 
     def _check_model(self, session: PostgresSession) -> None:
         if not self._is_ours(session):
-            what = f"The database holds vectors of {self._claimed}, not of {self._embedder.name}."
-            raise EmbeddingError(what, fix="Set 'embedder' to that model; until then, only words are searched.")
+            what = f"The database contains vectors of {self._claimed}, not of {self._embedder.name}."
+            raise EmbeddingError(what, fix="Set 'embedder' to that model. Until then, only word search is used.")
 
     def write_many(self, items: Iterable[MemoryItem]) -> None:
         """Embed and store items whose texts have changed, except those still queued for the database.
 
-        If the database holds vectors of another model, this does nothing; searches report it.
+        Does nothing if the database contains vectors of another model. Searches report this.
 
         Raises:
             EmbeddingError: Embedding failed.
@@ -815,7 +816,7 @@ class PostgresVectors:
         session.executemany(f"INSERT INTO memoryd.vectors {marks}", [row for row in rows if (row[0], row[1]) in live])
 
     def missing(self, most: int) -> list[str]:
-        """Return ids of memories that have no vector yet."""
+        """Return ids of memories without a vector."""
         if not self._store.run(self._is_ours):
             return []
         sql = (
@@ -825,7 +826,7 @@ class PostgresVectors:
         return [id for (id,) in self._store.run(lambda session: session.execute(sql, (self._spaces, most)))]
 
     def catch_up(self) -> None:
-        """Queue memories without a vector for embedding. Whichever machine comes first embeds them."""
+        """Queue memories without a vector for embedding. The first machine to get to them embeds them."""
         self._enqueue(self.missing(MAX_MISSING))
 
     def vectors(self) -> dict[str, FloatArray]:
@@ -837,7 +838,7 @@ class PostgresVectors:
         return {id: read_vector(text) for id, text in rows}
 
     def scores(self, query: Query, k: int) -> dict[str, float]:
-        """Return the cosines of the nearest items by id, nearest first. Items with a cosine of 0 or less are left out."""
+        """Return the cosines of the nearest items by id, nearest first. Items with a cosine of 0 or less are omitted."""
         if k <= 0:
             return {}
         vector = vector_text(self.query_vector(query.text))
@@ -854,7 +855,7 @@ class PostgresVectors:
         some = f"SELECT 1 FROM memoryd.memories AS m WHERE m.space = ANY(%s) AND {condition} LIMIT {EXACT + 1}"
         few = session.value(f"SELECT count(*) FROM ({some}) AS limited", (self._spaces, *parameters))
         distance = "v.embedding <=> %s::halfvec"
-        if few <= EXACT:  # the sum keeps the planner from using the approximate index
+        if few <= EXACT:  # The sum keeps the planner from using the approximate index.
             distance = f"({distance}) + 0"
         else:
             session.execute(f"SET LOCAL hnsw.ef_search = {max(HNSW_REACH, min(1000, 2 * k))}")
@@ -909,10 +910,10 @@ class PostgresVectors:
         return vector
 
     def delete(self, id: str) -> None:
-        """Do nothing: vectors are deleted together with their memory."""
+        """Do nothing, because vectors are deleted together with their memory."""
 
     def scrub(self) -> None:
-        """Do nothing: Postgres itself removes deleted vectors."""
+        """Do nothing, because Postgres itself removes deleted vectors."""
 
     def maintain(self) -> None:
         """Every ten minutes, queue memories for embedding that other machines have left without vectors."""
@@ -941,17 +942,17 @@ def _read(payload: str, unreviewed: bool) -> MemoryItem:
 
 
 def _as_statement(item: MemoryItem) -> MemoryItem:
-    """Return a teammate's item demoted to a plain statement, if it is an instruction."""
+    """Return a teammate's item, demoted to a plain statement if it is an instruction."""
     return replace(item, source=Source.IMPORT, pinned=False, check=None) if item.trust is Trust.INSTRUCTION else item
 
 
 def _is_upkeep(old: MemoryItem, new: MemoryItem) -> bool:
-    """Return whether two versions differ only in fields that maintenance changes (see `says_the_same` in the schema)."""
+    """Return whether two versions differ only in fields changed by maintenance (see `says_the_same` in the schema)."""
     return new == replace(old, relevancy=new.relevancy, links=new.links, asked_as=new.asked_as, backends=new.backends)
 
 
 def _text(text: str) -> str:
-    """Return a text in the form stored in a column, without NUL and lone surrogates. The payload holds the exact value."""
+    """Return a text as stored in a column, without NUL and lone surrogates. The payload contains the exact value."""
     return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
 
 
@@ -961,7 +962,7 @@ def _where(query: Query, alias: str = "") -> tuple[str, list[Any]]:
 
 
 def _markdown_of(item: MemoryItem, row: _Row | None) -> str:
-    """Return the new text of a memory. Keys and comments added to the current text by other tools are kept."""
+    """Return the new text of a memory. Keys and comments that other tools added to the current text are kept."""
     if row is None:
         return memory_file.render(item).decode()
     data, place = row.markdown.encode(), canonical_path(row.item)

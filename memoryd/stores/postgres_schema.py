@@ -1,11 +1,12 @@
 """Schema of the Postgres store: its migrations, and the functions for word searches on behalf of a user.
 
-Every row is in a space, which is a person (`user:<role>`) or a team (`team:<name>`), and each space has a partition with its own
-indexes, so a search in a small team does not touch the memories of a large one. Row-level security restricts a role to its own
-space and those of its teams. It is based on `session_user`, the login role, which a session can't change.
+Every row is in a space, which is a person (`user:<role>`) or a team (`team:<name>`). Each space has a partition with
+its own indexes, so a search in a small team does not touch the memories of a large one. Row-level security restricts
+a role to its own space and those of its teams. It is based on `session_user`, the login role, which a session can't
+change.
 
-Postgres does not use a full-text index under row-level security, because its operators are not leak-proof. Word search is
-therefore a SECURITY DEFINER function, which checks the spaces itself.
+Under row-level security, Postgres does not use a full-text index, because its operators are not leak-proof. Word
+search is therefore a SECURITY DEFINER function that checks the spaces itself.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from __future__ import annotations
 from memoryd.core.errors import StoreError
 from memoryd.core.postgres import PostgresSession
 
-LOCK = 7_061_977  # key of the advisory lock for migrations and new spaces
-DIMENSIONS = 384  # of the bundled embedding model
+LOCK = 7_061_977  # Key of the advisory lock for migrations and new spaces.
+DIMENSIONS = 384  # Of the bundled embedding model.
 CHANNEL = "memoryd"
-# From this number of rows on, word frequencies are taken from the planner's statistics instead of being counted.
+# From this number of rows, word frequencies are taken from the planner's statistics instead of being counted.
 ESTIMATED = 20_000
 _SECURE = "SECURITY DEFINER SET search_path = memoryd, {extension}, pg_temp"
 
@@ -268,7 +269,7 @@ GRANT SELECT, INSERT, DELETE ON memoryd.applied TO PUBLIC;
 MIGRATIONS = (CREATE,)
 _VERSION = "SELECT value::int FROM memoryd.facts WHERE name = 'version'"
 _IS_THERE = "SELECT to_regclass('memoryd.facts') IS NOT NULL"
-# The same check on the catalog itself, because this session's caches may not include a schema just created by another client.
+# The same check on the catalog itself. This session's caches may not include a schema just created by another client.
 _IS_NEW = (
     "SELECT EXISTS (SELECT 1 FROM pg_class JOIN pg_namespace AS n ON n.oid = relnamespace"
     " WHERE nspname = 'memoryd' AND relname = 'facts')"
@@ -277,12 +278,12 @@ _EXTENSION = "SELECT nspname FROM pg_extension JOIN pg_namespace AS n ON n.oid =
 
 
 def version(session: PostgresSession) -> int:
-    """Return the number of migrations that have run, or 0 for a database without our schema."""
+    """Return the number of migrations run so far, or 0 for a database without our schema."""
     return int(session.value(_VERSION) or 0) if session.value(_IS_THERE) else 0
 
 
 def migrate(session: PostgresSession, dimensions: int = DIMENSIONS) -> bool:
-    """Run the missing migrations, one client at a time. Return False if another client ran them; the next transaction sees them.
+    """Run the missing migrations, one client at a time. Return False if another client ran them. The next transaction sees them.
 
     Args:
         session: A transaction of a role that may create schemas. This role will own the tables.
@@ -296,9 +297,9 @@ def migrate(session: PostgresSession, dimensions: int = DIMENSIONS) -> bool:
     session.execute("SELECT pg_advisory_xact_lock(%s)", (LOCK,))
     if done == 0 and session.value(_IS_NEW):
         return False
-    done = version(session)  # another client may have migrated it in the meantime
+    done = version(session)  # Another client may have migrated it in the meantime.
     if done > len(MIGRATIONS):
-        raise StoreError("The database was made by a newer memoryd.", fix="Update memoryd on this machine.")
+        raise StoreError("The database was created by a newer version of memoryd.", fix="Update memoryd on this machine.")
     for script in MIGRATIONS[done:]:
         _run(session, script, dimensions)
     session.execute(

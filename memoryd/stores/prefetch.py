@@ -30,13 +30,13 @@ class PrefetchCache(Generic[T]):
         self._closed = False
 
     def prepare(self, text: str) -> None:
-        """Start computing the value in the background. If that fails, `get` raises the error."""
+        """Start computing the value in the background. If this fails, `get` raises the error."""
         with self._lock:
             if text not in self._known and not self._closed:
                 self._keep(text, self._pool.submit(self._make, text))
 
     def get(self, text: str) -> T:
-        """Return the value, waiting for a pending computation. Errors of `make` are raised and not cached."""
+        """Return the value, waiting for a pending computation. Errors from `make` are raised and not cached."""
         with self._lock:
             future = self._known.get(text)
             if future is not None:
@@ -62,7 +62,7 @@ class PrefetchCache(Generic[T]):
             self._known.popitem(last=False)
 
     def close(self) -> None:
-        """Finish pending work and reject new work. It is safe to call this twice."""
+        """Finish pending work and reject new work. Safe to call twice."""
         with self._lock:
             self._closed = True
         self._pool.shutdown()
@@ -75,7 +75,7 @@ class WorkerThread:
         """Start a thread with this name."""
         self._lock = threading.Lock()
         self._pool = ThreadPoolExecutor(1, name)
-        self._pool.submit(int)  # start the thread now because of its priority (see PrefetchCache)
+        self._pool.submit(int)  # Start the thread now because of its priority (see PrefetchCache).
         self._closed = False
 
     def begin(self, work: Callable[[], R]) -> Callable[[], R]:
@@ -84,7 +84,7 @@ class WorkerThread:
             return work if self._closed else self._pool.submit(work).result
 
     def close(self) -> None:
-        """Finish pending work. It is safe to call this twice."""
+        """Finish pending work. Safe to call twice."""
         with self._lock:
             self._closed = True
         self._pool.shutdown()

@@ -91,11 +91,11 @@ class PrimaryStore(MemoryStore, Protocol):
         ...
 
     def read_file(self, relative: str) -> bytes | None:
-        """Return the content of a file, or None if there is none."""
+        """Return the content of a file, or None if it does not exist."""
         ...
 
     def put_files(self, files: Mapping[str, bytes | None], mtimes_ns: Mapping[str, int]) -> list[Path]:
-        """Write these contents; None deletes the file. Return the paths to be synchronised."""
+        """Write these contents. None deletes the file. Return the paths to synchronise."""
         ...
 
     def path_of(self, id: str) -> Path | None:
@@ -129,14 +129,14 @@ class PrimaryStore(MemoryStore, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Primary:
-    """The store of record, and the same store as `database` if it is a Postgres database."""
+    """The store of record. `database` is the same store if it is a Postgres database."""
 
     store: PrimaryStore
     database: PostgresStore | None = None
 
 
 def open_primary(settings: Settings, clock: Clock, embedder: Embedder | None) -> Primary:
-    """Open the store named in the settings. A database is connected on first use.
+    """Open the configured store. A database is connected on first use.
 
     Raises:
         DependencyError: The store is a database and its library is not installed.
@@ -152,7 +152,7 @@ _BATCH = 500
 
 
 def copy_all(source: PrimaryStore, target: PrimaryStore) -> int:
-    """Copy every memory with its text, byte for byte, replacing memories with the same ids in the target. Return their number.
+    """Copy every memory with its exact text, replacing memories with the same ids in the target. Return their number.
 
     Raises:
         StoreError: The target can't be used, or differs from the source afterwards.
@@ -162,7 +162,7 @@ def copy_all(source: PrimaryStore, target: PrimaryStore) -> int:
         target.sync(target.put_files(files, {}))
         copied += len(files)
     if missing := source.digests().items() - target.digests().items():
-        raise StoreError(f"{len(missing)} memories did not arrive as they are here.", fix="Repeat the command.")
+        raise StoreError(f"{len(missing)} memories differ in the target.", fix="Repeat the command.")
     return copied
 
 

@@ -48,14 +48,14 @@ _TYPES = {
 
 
 def create_table_sql(table: str, extra: Sequence[str] = ()) -> str:
-    """Return the DDL of an item table with an INTEGER `rowid`. `extra` holds additional column definitions."""
+    """Return the DDL of an item table with an INTEGER `rowid`. `extra` contains additional column definitions."""
     columns = ["rowid INTEGER PRIMARY KEY", "id TEXT NOT NULL UNIQUE"]
     columns += [f"{name} {_TYPES.get(name, 'TEXT NOT NULL')}" for name in COLUMNS[1:]]
     return f"CREATE TABLE {table} ({', '.join([*columns, *extra])})"
 
 
 def create_index_sql(table: str) -> list[str]:
-    """Return the DDL of the indexes that the filters use."""
+    """Return the DDL of the indexes used by the filters."""
     return [f"CREATE INDEX {table}_{column} ON {table}({column})" for column in ("project", "session", "created_at", "status")]
 
 
@@ -161,7 +161,7 @@ def _add_time(where: _Conditions, query: Query) -> None:
 
 
 def where(query: Query, alias: str = "", dialect: Dialect = SQLITE) -> tuple[str, list[Any]]:
-    """Return a WHERE condition, which is never empty, and its parameters for all filters of the query except its text."""
+    """Return a non-empty WHERE condition and its parameters, for all filters of the query except its text."""
     out = _Conditions(alias, dialect.mark)
     if query.project is not None:
         out.add(f"(@project = ? OR @scope = '{Scope.USER}')", query.project)

@@ -1,4 +1,4 @@
-"""Synchronisation of the full-text index with the files. The files are never modified."""
+"""Synchronisation of the full-text index with the files. Files are never modified."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from memoryd.stores.layout import is_memory_name, is_memory_path
 
 log = logging.getLogger(__name__)
 _TEMPORARY = re.compile(re.escape(TEMPORARY_PREFIX) + "[0-9a-f]{12}")
-_BITS = (1 << 63) - 1  # SQLite's integers are signed
+_BITS = (1 << 63) - 1  # SQLite's integers are signed.
 
 
 def stamp_of(stat: os.stat_result) -> Stamp:
@@ -55,8 +55,8 @@ class ScanResult:
 def scan(root: Path, under: str = "") -> ScanResult:
     """Scan all memory files below `root`/`under`, which may be a folder or a file.
 
-    Links to folders and links out of the root are not followed. Entries that are not regular files, or lie outside, are
-    returned with a problem. Entries that can't be examined are logged and skipped.
+    Links to folders and links out of the root are not followed. Entries that are outside the root, or are not regular
+    files, are returned with a problem. Entries that can't be examined are logged and skipped.
     """
     seen = ScanResult()
     start = root / under if under else root
@@ -92,7 +92,7 @@ def _visit(entry: os.DirEntry[str], prefix: str, seen: ScanResult, real_root: Pa
     elif is_memory_name(entry.name) and entry.is_file(follow_symlinks=False) and relative.isascii():
         try:
             seen.stamps[relative] = stamp_of(entry.stat())
-        except OSError as error:  # the file was just deleted
+        except OSError as error:  # The file was just deleted.
             log.info("Can't look at %s: %s", entry.path, error.strerror)
     elif is_memory_name(entry.name) or (entry.is_symlink() and entry.is_dir()):
         _note(seen, Path(entry.path), relative, real_root)
@@ -103,11 +103,11 @@ def _note(seen: ScanResult, path: Path, relative: str, real_root: Path) -> None:
     try:
         problem = _problem_of(path, real_root)
         stamp = stamp_of(path.lstat() if problem else path.stat())
-    except (OSError, RuntimeError, ValueError) as error:  # the link is dangling or circular, or was just deleted
+    except (OSError, RuntimeError, ValueError) as error:  # The link is dangling or circular, or was just deleted.
         log.info("Can't look at %s: %s", path, error)
         return
     if path.is_dir() and not problem:
-        return  # this is a link to a folder of the vault, and the files in it are scanned at their own path
+        return  # A link to a folder in the vault. The files there are scanned at their own path.
     known_as = relative.encode("utf-8", "backslashreplace").decode("utf-8")
     seen.stamps[known_as] = stamp
     if problem:
@@ -115,11 +115,11 @@ def _note(seen: ScanResult, path: Path, relative: str, real_root: Path) -> None:
 
 
 def _problem_of(path: Path, real_root: Path) -> str:
-    """Return the reason why the path can't be indexed, or an empty string if it can."""
+    """Return why the path can't be indexed, or an empty string if it can."""
     try:
         str(path).encode("utf-8")
     except UnicodeEncodeError:
-        return "its name is not valid UTF-8; rename the file to have it indexed"
+        return "its name is not valid UTF-8; rename the file to index it"
     if path.is_symlink() and not path.resolve(strict=True).is_relative_to(real_root):
         return "it links to a file outside the memories folder; such links are not followed"
     mode = path.stat().st_mode
@@ -127,7 +127,7 @@ def _problem_of(path: Path, real_root: Path) -> str:
 
 
 def remove_stale_temporaries(root: Path, before: float) -> int:
-    """Delete the temporary files that killed writers left before `before` (seconds since 1970). Return their number."""
+    """Delete temporary files left by killed writers before `before` (seconds since 1970). Return their number."""
     removed = 0
     for path in temporaries(root):
         try:
@@ -140,7 +140,7 @@ def remove_stale_temporaries(root: Path, before: float) -> int:
 
 
 def relative_paths(root: Path, changed: Iterable[Path]) -> list[str]:
-    """Return paths relative to the root; the root itself becomes `""`. Hidden paths and paths outside the root are skipped."""
+    """Return paths relative to the root. The root itself becomes `""`. Hidden paths and paths outside the root are skipped."""
     out = set()
     real = root.resolve()
     for path in changed:
@@ -157,7 +157,7 @@ _CHUNK = 500
 
 @dataclass(frozen=True, slots=True)
 class SyncReport:
-    """Result of a `sync`: the items that were added or changed, the ids that were removed, and the files that can't be read."""
+    """Result of a `sync`: the added or changed items, the removed ids, and the unreadable files."""
 
     changed: tuple[MemoryItem, ...] = ()
     removed: tuple[str, ...] = ()
@@ -170,7 +170,7 @@ def content_hash(data: bytes) -> str:
 
 
 def _rank(id: str, path: str) -> tuple[bool, str]:
-    """Sort key for files with the same id: the file named after the id first, and the others by path."""
+    """Return the sort key for files with the same id: the file named after the id first, then the others by path."""
     return (path.rpartition("/")[2] != f"{id}.md", path)
 
 
@@ -202,7 +202,7 @@ class Synchroniser:
                 self._apply(chunk)
 
     def report(self) -> SyncReport:
-        """Return all changes made by the calls of `run`."""
+        """Return all changes made by calls of `run`."""
         after = {id: self._index.digest_of(id) for id in sorted(self.before)}
         changed = [id for id, digest in after.items() if digest is not None and digest != self.before[id]]
         items = self._index.fetch(changed)
@@ -210,7 +210,7 @@ class Synchroniser:
         return SyncReport(tuple(items[id] for id in changed if id in items), removed, tuple(self._broken))
 
     def release(self, id: str) -> None:
-        """Index a duplicate that had been set aside because another file held this id."""
+        """Index a duplicate that had been set aside because another file had this id."""
         self._apply(self._index.duplicates_of(id), force=True)
 
     def _apply(self, paths: Sequence[str], force: bool = False) -> None:
@@ -255,7 +255,7 @@ class Synchroniser:
         except OSError as error:
             self._set_aside(Broken(path, stamp, self._not_readable(path, f"the file can't be read: {error.strerror}")), known)
         except (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError) as error:
-            log.exception("reading %s failed", full)  # one bad file must not affect the others
+            log.exception("reading %s failed", full)  # One bad file must not affect the others.
             problem = f"the file can't be read ({type(error).__name__})"
             self._set_aside(Broken(path, stamp, self._not_readable(path, problem)), known)
         else:

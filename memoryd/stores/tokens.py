@@ -24,12 +24,12 @@ from memoryd.stores.prefetch import PrefetchCache
 SCHEMA = Migrations("tokens")
 SCALE_BYTES = 2
 WRITE_BATCH = 64
-# Maximum multiplications per matrix product. From 2^18 on, BLAS uses several threads. On busy cores they wait for each other and
-# can take a hundred times as long.
+# Maximum multiplications per matrix product. From 2^18 on, BLAS uses several threads. On busy cores, they wait for
+# each other and can take a hundred times as long.
 PRODUCTS = 180_000
-# Blocks that are unpacked and multiplied in one call. This keeps calls few, while the data still fits the CPU cache.
+# Number of blocks unpacked and multiplied per call. Few calls are needed, and the data still fits the CPU cache.
 AT_ONCE = 8
-# Four bits hold the numbers -7 to 7, which are stored as 1 to 15.
+# Four bits represent the numbers -7 to 7, stored as 1 to 15.
 MAX_LEVEL, MIDDLE = 7, 8
 USUAL = 0.98
 _UPSERT = """
@@ -46,7 +46,7 @@ _USABLE = "model = ? AND typeof(vectors) = 'blob' AND length(vectors) > 0 AND le
 
 @SCHEMA.step
 def m001_create(db: Database) -> None:
-    """Create the table. `source` is the digest of the encoded text, and `before` is the preceding memory of the session."""
+    """Create the table. `source` is the digest of the encoded text, and `before` is the session's previous memory."""
     db.execute(
         "CREATE TABLE tokens (rowid INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, model TEXT NOT NULL, digest TEXT NOT NULL,"
         " source TEXT NOT NULL, before TEXT NOT NULL, vectors BLOB NOT NULL)"
@@ -62,7 +62,7 @@ def m002_four_bits(db: Database) -> None:
 
 @SCHEMA.step
 def m003_two_turns_before(db: Database) -> None:
-    """Use two preceding turns as context instead of one. Memories with a predecessor are encoded again."""
+    """Use two previous turns as context instead of one. Memories with a predecessor are encoded again."""
     db.execute("DELETE FROM tokens WHERE before != ''")
 
 
@@ -72,9 +72,9 @@ class TokenEntry:
 
     Attributes:
         digest: Digest of the item (see `item_digest`).
-        before: Id of the preceding memory of the session.
-        context: Preceding text, ending with the text of `before`.
-        keys: Keys of the memory. They are encoded separately, and their tokens follow the tokens of the text.
+        before: Id of the session's previous memory.
+        context: Previous text, ending with the text of `before`.
+        keys: Keys of the memory. They are encoded separately, and their tokens follow those of the text.
     """
 
     id: str
@@ -106,12 +106,12 @@ class TokenStore:
         self._queries = PrefetchCache(encoder.encode_query, "encode-query")
 
     def close(self) -> None:
-        """Close the database. It is safe to call this twice."""
+        """Close the database. Safe to call twice."""
         self._queries.close()
         self._db.close()
 
     def check(self) -> None:
-        """Read every page, and raise IndexDamagedError if a page is damaged."""
+        """Read every page. Raises IndexDamagedError if a page is damaged."""
         self._db.check()
 
     def scrub(self) -> None:
@@ -174,7 +174,7 @@ class TokenStore:
         return self._db.value("SELECT 1 FROM tokens WHERE before != '' LIMIT 1") is not None
 
     def neighbours(self, ids: Sequence[str]) -> dict[str, tuple[str, str]]:
-        """Return the ids of the preceding and following memory of each stored memory.
+        """Return the ids of the previous and next memory of each stored memory.
 
         An id is empty if there is no such memory.
         """
@@ -182,7 +182,7 @@ class TokenStore:
         return {id: (before, after or "") for id, before, after in rows}
 
     def before(self, ids: Sequence[str]) -> dict[str, str]:
-        """Return the id of the preceding memory of each stored memory. The id is empty if there is none."""
+        """Return the id of each stored memory's predecessor. The id is empty if there is none."""
         return dict(self._db.execute("SELECT id, before FROM tokens WHERE id IN (SELECT value FROM json_each(?))", (_json(ids),)))
 
     def score(self, text: str, ids: Sequence[str], weight: Callable[[str], float]) -> dict[str, float]:
@@ -193,7 +193,7 @@ class TokenStore:
         """Return each query token's contribution to the score of each memory. Missing and unusable memories are skipped.
 
         A contribution is weight(word) times the best cosine with any token of the memory, divided by the sum of all
-        weights; the contributions sum to 1 if every token is present.
+        weights. The contributions sum to 1 if every token is present.
 
         Raises:
             EmbeddingError: The query can't be encoded.
@@ -211,7 +211,7 @@ class TokenStore:
         return {row[0]: match for row, match, whole in zip(rows, found, usable, strict=True) if whole}
 
     def prepare(self, text: str) -> None:
-        """Start encoding a query in the background. If that fails, `matches` raises the error."""
+        """Start encoding a query in the background. If this fails, `matches` raises the error."""
         self._queries.prepare(text)
 
 
@@ -219,7 +219,7 @@ def to_blob(vectors: FloatArray) -> bytes:
     """Serialise token vectors. For each token, two numbers are stored per byte, followed by the scale.
 
     Raises:
-        EmbeddingError: A vector is zero or not finite.
+        EmbeddingError: A vector is zero or non-finite.
     """
     peaks = np.abs(vectors).max(axis=1, initial=0.0)
     if not len(vectors) or not np.isfinite(peaks).all() or not (peaks > 0).all():
@@ -262,7 +262,7 @@ def max_similarities(query: FloatArray, rows: Sequence[Row], width: int) -> Floa
 def _products(query: FloatArray, pairs: NDArray[np.uint8]) -> FloatArray:
     """Return unscaled products of stored tokens with query tokens, in shape (stored tokens, query tokens).
 
-    A byte b holds a low number l = b mod 16 and a high number h = (b - l) / 16, so l·e + h·o = l·(e - o/16) + b·o/16.
+    A byte b contains a low number l = b mod 16 and a high number h = (b - l) / 16, so l·e + h·o = l·(e - o/16) + b·o/16.
     """
     tokens = len(query)
     # BLAS is faster if the number of query tokens is a multiple of four.
@@ -280,7 +280,7 @@ def _products(query: FloatArray, pairs: NDArray[np.uint8]) -> FloatArray:
         first, blocks = start // block, -(-len(part) // block)
         np.matmul(numbers[: blocks * block].reshape(blocks, block, -1), columns, out=products[first : first + blocks])
     flat = products.reshape(-1, len(even))[:stored, :tokens]
-    return np.asarray(flat - MIDDLE * even[:tokens].sum(axis=1))  # the stored numbers are offset by MIDDLE
+    return np.asarray(flat - MIDDLE * even[:tokens].sum(axis=1))  # The stored numbers are offset by MIDDLE.
 
 
 def _json(values: Iterable[str]) -> str:

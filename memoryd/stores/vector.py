@@ -3,10 +3,10 @@
 A memory's similarity is that of its closest vector, for the statement or a key (`MemoryItem.asked_as`). Keys are embedded as
 queries, because a differently worded prompt is closer to a key than to the statement.
 
-Derived from the Markdown files. Exact search has two implementations with identical results: an in-memory matrix while the
-vectors fit, else sqlite-vec on the table (measurements in docs/design/vector-index.md). Above `ann_threshold` an HNSW index
-proposes candidates if its library is installed. All filters run in SQL on the table itself, so an outdated cache can't
-return memories that must not be shown.
+Derived from the Markdown files. Exact search has two implementations with identical results: an in-memory matrix
+while the vectors fit, otherwise sqlite-vec on the table (measurements in docs/design/vector-index.md). Above
+`ann_threshold`, an HNSW index proposes candidates if its library is installed. All filters run in SQL on the table
+itself, so an outdated cache can't return memories that must not be shown.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ from memoryd.stores.vector_matrix import FLOAT_BYTES, VectorMatrix, from_blobs, 
 # A memory has one vector for its statement (table `memory`) and one per key (table `key`). Both tables are searched the same
 # way; a memory's cosine is the best of its vectors in the table.
 
-# Numbers of candidates after the first attempt, in multiples of k, before the filter is considered narrow.
+# Number of candidates after the first attempt, in multiples of k, before the filter is considered narrow.
 _REACH = (2, 8, 64)
 
 
 @dataclass(frozen=True, slots=True)
 class VectorSource:
-    """A table of vectors. In its SQL, `v` is the row of the vector and `m` is the row of the vector's memory.
+    """A table of vectors. In its SQL, `v` is a vector's row and `m` is the row of the vector's memory.
 
     Attributes:
         table: Table name.
-        passing: Join of vectors and memories for which SQLite chooses the plan.
+        passing: Join of vectors and memories with the plan chosen by SQLite.
         found: The same join, starting from given vectors.
         changed: The same join, using the index on versions.
         spread: Approximate number of vectors per memory.
@@ -74,7 +74,7 @@ class VectorSource:
 STATEMENTS = VectorSource(
     "memory",
     passing="memory AS m",
-    # NOT INDEXED forces a lookup by rowid. Otherwise SQLite scans the whole filter index.
+    # NOT INDEXED forces a lookup by rowid. Otherwise, SQLite scans the whole filter index.
     found="memory AS m NOT INDEXED",
     changed="memory AS m INDEXED BY memory_version",
 )
@@ -88,7 +88,7 @@ KEYS = VectorSource(
 
 
 class VectorTable:
-    """Search over the vectors of one source. Thread-safe; `lock` guards the copies in memory."""
+    """Search over the vectors of one source. Thread-safe. `lock` guards the copies in memory."""
 
     def __init__(
         self,
@@ -135,8 +135,8 @@ class VectorTable:
     def _by_cache(self, vector: FloatArray, query: Query, k: int) -> dict[str, float] | None:
         """Return the k best memories using a cache, or None if the table must be searched.
 
-        The first k candidates that pass the filter are the answer if the k-th is strictly better than the last candidate;
-        otherwise equal ones might follow, and ties are ordered by id.
+        The first k candidates that pass the filter are the answer if the k-th is strictly better than the last
+        candidate. Otherwise, equal ones might follow, and ties are ordered by id.
         """
         cache = self.caches.current(len(vector))
         if cache is None:
@@ -184,12 +184,12 @@ class VectorTable:
         cosines = {row: round(cosine, 6) for row, cosine in matrix.cosines(vector, [row for (row,) in rows]).items()}
         least = heapq.nlargest(self._source.spread * k, cosines.values())[-1] if cosines else 0.0
         ranked = self._passing({row: cosine for row, cosine in cosines.items() if cosine >= least}, query)
-        if len(ranked) < k and least > 0:  # the best vectors belong to too few different memories
+        if len(ranked) < k and least > 0:  # The best vectors belong to too few different memories.
             ranked = self._passing(cosines, query)
         return dict(ranked[:k])
 
     def _passing(self, cosines: Mapping[int, float], query: Query) -> list[tuple[str, float]]:
-        """Return (id, best cosine) of the usable memories among these rows that still exist and pass the filter, best first."""
+        """Return (id, best cosine) of usable memories among these rows that still exist and pass the filter, best first."""
         condition, parameters = where(query, "m")
         rows = self._db.execute(
             f"SELECT {self._row}.rowid, m.id FROM {self._source.found}"
@@ -237,7 +237,7 @@ WHERE m.id IN (SELECT value FROM json_each(?)) AND {usable_condition("m")}
 
 @SCHEMA.step
 def m001_create(db: Database) -> None:
-    """Create the first schema. One wide index serves every filter, without reading the rows with their vectors."""
+    """Create the first schema. One wide index serves every filter without reading the rows with their vectors."""
     db.execute(create_table_sql("memory", ["embedding BLOB", "model TEXT NOT NULL", "version INTEGER NOT NULL"]))
     db.execute(
         "CREATE INDEX memory_filter ON memory"
@@ -261,7 +261,7 @@ def m002_keys(db: Database) -> None:
 
 @dataclass(frozen=True, slots=True)
 class QueryCosines:
-    """Cosines of a query with a memory's statement and with each of its keys. `texts` holds the keys in the same order."""
+    """Cosines of a query with a memory's statement and with each of its keys. `texts` contains the keys in the same order."""
 
     statement: float
     keys: tuple[float, ...] = ()
@@ -314,14 +314,14 @@ class VectorStore:
         self._keys = VectorTable(self._db, KEYS, *shared, path.with_suffix(".keys.hnsw"), ann_threshold, matrix_bytes)
 
     def close(self) -> None:
-        """Close the database and free the vectors in memory. It is safe to call this twice."""
+        """Close the database and free the vectors in memory. Safe to call twice."""
         self._queries.close()
         for table in (self._statements, self._keys):
             table.clear()
         self._db.close()
 
     def check(self) -> None:
-        """Read every page, and raise IndexDamagedError if a page is damaged."""
+        """Read every page. Raises IndexDamagedError if a page is damaged."""
         self._db.check()
 
     def scrub(self) -> None:
@@ -375,17 +375,17 @@ class VectorStore:
         return id
 
     def _embed_contents(self, items: Sequence[MemoryItem]) -> dict[str, bytes]:
-        """Return the embedding of each distinct content, computing only those not stored yet."""
+        """Return the embedding of each distinct content. Only those not stored yet are computed."""
         wanted = {item.content for item in items}
         known = self._stored_embeddings([item.id for item in items])
         blobs = {content: known[content] for content in wanted & known.keys()}
         fresh = self._embed(sorted(wanted - blobs.keys()))
         if len({len(blob) for blob in (*blobs.values(), *fresh.values())}) > 1:
-            return self._embed(sorted(wanted))  # the model with this name has changed its number of dimensions
+            return self._embed(sorted(wanted))  # The model with this name has changed its number of dimensions.
         return blobs | fresh
 
     def _embed_keys(self, items: Sequence[MemoryItem]) -> dict[str, bytes]:
-        """Return the query embedding of each distinct key, computing only those not stored yet."""
+        """Return the query embedding of each distinct key. Only those not stored yet are computed."""
         wanted = {key for item in items for key in keys_of(item)}
         if not wanted:
             return {}
@@ -427,7 +427,7 @@ class VectorStore:
         return {content: blob for content, blob in rows}
 
     def delete(self, id: str) -> None:
-        """Remove the item if it is present."""
+        """Remove the item if it exists."""
         with self._db.transaction():
             for (rowid,) in self._db.execute("DELETE FROM memory WHERE id = ? RETURNING rowid", (id,)):
                 self._db.execute("DELETE FROM key WHERE owner = ?", (rowid,))
@@ -468,7 +468,7 @@ class VectorStore:
     def vectors(self) -> dict[str, FloatArray]:
         """Return the vectors of the statements embedded by this model, by memory id. Damaged ones are skipped.
 
-        Vectors that are already in memory are not copied; the rest are read in pages.
+        Vectors already in memory are not copied. The rest are read in pages.
         """
         size = read_dimensions(self._db, self._model)
         with self._lock:
@@ -496,7 +496,7 @@ class VectorStore:
     # Searching
 
     def search(self, query: Query, k: int = 8) -> list[Hit]:
-        """Return at most k hits, scored by cosine, with ties ordered by id. Items with a cosine of 0 or less are not hits.
+        """Return up to k hits, scored by cosine, with ties ordered by id. Items with a cosine of 0 or less are not hits.
 
         A query with empty text returns the newest items that pass the filters, with score 0.
 
@@ -556,7 +556,7 @@ class VectorStore:
         return self._queries.get(text)
 
     def prepare(self, text: str) -> None:
-        """Start embedding a query in the background. If that fails, the search raises the error."""
+        """Start embedding a query in the background. If this fails, the search raises the error."""
         self._queries.prepare(text)
 
     def _embed_query(self, text: str) -> FloatArray:
@@ -593,7 +593,7 @@ class VectorStore:
         return max(table.caches.rebuild_ann() for table in (self._statements, self._keys))
 
     def ann_missing(self) -> bool:
-        """Return whether `rebuild_ann` would help: there are enough memories, the library is installed, no index is usable."""
+        """Return whether `rebuild_ann` would help: enough memories, library installed, no usable index."""
         with self._lock:
             return any(table.caches.ann_missing() for table in (self._statements, self._keys))
 

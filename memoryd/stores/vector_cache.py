@@ -1,8 +1,8 @@
-"""Vector caches: copies of the vectors outside their table, and the synchronisation of these copies with the table.
+"""Vector caches: copies of the vectors outside their table, and their synchronisation with the table.
 
-Every write gives its rows a new version number within its transaction. A cache knows the version that it includes and
+Every write gives its rows a new version number within its transaction. A cache records which version it includes and
 loads newer rows before it is used, so the next search sees writes of other threads and processes. Deletions need no
-synchronisation: every candidate is looked up in the table.
+synchronisation, because every candidate is looked up in the table.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from memoryd.core.protocols import FloatArray
 from memoryd.stores.hnsw import HnswIndex, Identity, hnsw_available, load_hnsw, new_hnsw, remove_hnsw, save_hnsw
 from memoryd.stores.vector_matrix import FLOAT_BYTES, VectorMatrix, from_blobs
 
-# Filter cache: the matrix rows that can pass a filter. Later searches reuse it, and it is updated after writes.
+# Filter cache: the matrix rows that can pass a filter. It is reused by later searches and updated after writes.
 
 FILTERS_KEPT = 32
-# Maximum number of changed rows applied to a cached filter. Above it, the filter is evaluated from scratch.
+# Maximum number of changed rows applied to a cached filter. Above this, the filter is evaluated from scratch.
 MAX_CHANGED = 2_000
 
 
@@ -37,9 +37,9 @@ class _Filter:
 
 
 class FilterCache:
-    """Matrix positions by filter. The caller's lock guards the cache.
+    """Matrix positions by filter. Guarded by the caller's lock.
 
-    Deleted rows remain in the cache, so callers have to look up results in the table.
+    Deleted rows remain in the cache, so callers must look up results in the table.
     """
 
     def __init__(self, db: Database, table: str, passing: str, changed: str, row: str) -> None:
@@ -90,7 +90,7 @@ class FilterCache:
 
 MATRIX_BYTES = 160 * 2**20
 READ_BATCH = 4_096
-# Maximum number of changed rows that a search adds to the HNSW index. If there are more, they are left to `rebuild_ann`.
+# Maximum number of changed rows that a search adds to the HNSW index. More are left to `rebuild_ann`.
 MAX_BEHIND = 1_000
 # Comparable rows: written by this model, with a blob of the right length. Parameters: model, bytes.
 USABLE = "model = ? AND typeof(embedding) = 'blob' AND length(embedding) = ?"
@@ -132,7 +132,7 @@ class TableState:
 
 
 def dimensions_key(model: str) -> str:
-    """Return the name of the counter that holds the dimensions of a model's vectors."""
+    """Return the name of the counter for the dimensions of a model's vectors."""
     return f"dimensions:{model}"
 
 
@@ -254,5 +254,5 @@ class VectorCaches:
 
 
 def _is_bloated(cache: VectorCache, state: TableState) -> bool:
-    """Return whether more than half of the cached rows were deleted from the table."""
+    """Return whether more than half of the cached rows have been deleted from the table."""
     return len(cache) > 2 * state.count + READ_BATCH

@@ -1,4 +1,4 @@
-"""All vectors in one array, for exact search by matrix product. This is much faster than comparing row by row in SQLite."""
+"""All vectors in one array, for exact search by matrix product, which is much faster than comparing rows in SQLite."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ def unit_vectors(vectors: FloatArray, rows: int, model: str) -> FloatArray:
 
 GROWTH = 1.25
 FLOAT_BYTES = 4
-# Rows gathered at a time. The number is small enough for them to stay in the CPU cache.
+# Number of rows gathered at a time, small enough for the CPU cache.
 BLOCK = 256
 
 
 class VectorMatrix:
-    """Exact unit vectors by rowid. `version` is the last table change that it includes. Not thread-safe."""
+    """Exact unit vectors by rowid. `version` is the last table change included. Not thread-safe."""
 
     exact = True
 
@@ -77,14 +77,14 @@ class VectorMatrix:
     def top(
         self, vector: FloatArray, sizes: Sequence[int], within: NDArray[np.intp] | None = None
     ) -> Iterator[tuple[list[int], FloatArray]]:
-        """For each of the increasing sizes n, yield the rowids and cosines of at most n nearest rows, best first.
+        """For each of the increasing sizes n, yield the rowids and cosines of up to n nearest rows, best first.
 
         `within` restricts the search to these positions (see `positions`).
         """
         cosines = self._cosines(slice(len(self)) if within is None else within, vector)
         rowids = self._rowids if within is None else self._rowids[within]
         far = -cosines
-        for n in sizes:  # usually the first size is enough
+        for n in sizes:  # Usually the first size is enough.
             chosen = np.argpartition(far, n - 1)[:n] if n < len(far) else np.arange(len(far))
             chosen = chosen[np.argsort(far[chosen], kind="stable")]
             yield rowids[chosen].tolist(), cosines[chosen]
@@ -112,7 +112,7 @@ class VectorMatrix:
         gathered = np.empty((BLOCK, self.dimensions), dtype=np.float32)
         for start in range(0, len(rows), BLOCK):
             part = rows[start : start + BLOCK]
-            np.take(self._vectors, part, axis=0, out=gathered[: len(part)], mode="clip")  # the other modes copy twice
+            np.take(self._vectors, part, axis=0, out=gathered[: len(part)], mode="clip")  # The other modes copy twice.
             out[start : start + len(part)] = _products(gathered[: len(part)], vector)
         return out
 
@@ -128,5 +128,5 @@ class VectorMatrix:
 
 def _products(rows: FloatArray, vector: FloatArray) -> FloatArray:
     # Not `@`: BLAS starts threads that wait for each other when the cores are busy (25 ms instead of 0.5 for 10,000
-    # rows), and a single thread is nearly as fast because memory bandwidth is the limit.
+    # rows). A single thread is nearly as fast because memory bandwidth is the limit.
     return np.asarray(np.einsum("ij,j->i", rows, vector), dtype=np.float32)

@@ -36,11 +36,11 @@ def export(service: Orchestrator, target: Path, *, project: str | None = None, f
         InputError: The file exists and `force` is not set, its folder does not exist, or the format is unknown.
     """
     if target.resolve().is_relative_to(service.folder.resolve()):
-        raise InputError(f"{target} is inside the memories folder.", fix="Name a file in another folder.")
+        raise InputError(f"{target} is inside the memories folder.", fix="Choose a file in another folder.")
     if not target.parent.is_dir():
-        raise InputError(f"There is no folder {target.parent}.", fix="Create it first, or name another file.")
+        raise InputError(f"There is no folder {target.parent}.", fix="Create it first, or choose another file.")
     if target.exists() and not force:
-        raise InputError(f"{target} already exists.", fix="Name another file, or use --force to overwrite it.")
+        raise InputError(f"{target} already exists.", fix="Choose another file, or use --force to overwrite it.")
     items = [item for item in service.all() if project is None or item.project == project]
     if target.name.endswith(".jsonl"):
         data = b"".join(item_to_json(item) + b"\n" for item in items)

@@ -47,16 +47,18 @@ _KIND_OF_TYPE = {"user": Kind.PREFERENCE, "feedback": Kind.RULE, "project": Kind
 
 
 def import_export(service: Orchestrator, source: Path) -> dict[str, Any]:
-    """Import an archive or JSON lines. Memories that exist already are kept unchanged, and counted if they differ.
+    """Import an archive or JSON lines. Existing memories are kept unchanged, and counted if they differ.
 
-    `left_out` names everything in the file that was not imported, with the reason.
+    `left_out` lists everything in the file that was not imported, with the reason.
     """
     counts: dict[str, Any] = {"new": 0, "known": 0, "different": 0, "broken": 0, "broken_lines": [], "left_out": []}
     batch: list[MemoryItem] = []
     seen: set[str] = set()
     for item in _read_export(source, counts):
         if item.id in seen:
-            counts["left_out"].append({"path": item.id, "reason": "the file holds this id more than once; the first counts"})
+            counts["left_out"].append(
+                {"path": item.id, "reason": "the file contains this id more than once; the first one counts"}
+            )
             continue
         seen.add(item.id)
         held = service.get(item.id)
@@ -72,7 +74,7 @@ def import_export(service: Orchestrator, source: Path) -> dict[str, Any]:
     if counts["broken"] and not counts["new"] and not counts["known"] and not counts["different"]:
         raise InputError(
             f"{source} contains no memories{_first_problem(counts)}.",
-            fix="Give a .tar.gz or .jsonl file that 'memoryd export' wrote.",
+            fix="Give a .tar.gz or .jsonl file written by 'memoryd export'.",
         )
     return counts
 
@@ -86,7 +88,7 @@ def _first_problem(counts: dict[str, Any]) -> str:
 def _read_export(source: Path, counts: dict[str, Any]) -> Iterator[MemoryItem]:
     try:
         if not stat.S_ISREG(source.stat().st_mode):
-            raise InputError(f"{source} is not a file.", fix="Give a .tar.gz or .jsonl file that 'memoryd export' wrote.")
+            raise InputError(f"{source} is not a file.", fix="Give a .tar.gz or .jsonl file written by 'memoryd export'.")
         if source.name.endswith(".jsonl"):
             with source.open("rb") as stream:
                 yield from _parse_items(_lines(stream, source), counts)
@@ -94,7 +96,7 @@ def _read_export(source: Path, counts: dict[str, Any]) -> Iterator[MemoryItem]:
             with tarfile.open(source, "r:gz") as archive:
                 yield from _parse_items(_archived_items(archive, counts), counts)
         else:
-            raise InputError(f"{source.name}: unknown format.", fix="Give a .tar.gz or .jsonl file that 'memoryd export' wrote.")
+            raise InputError(f"{source.name}: unknown format.", fix="Give a .tar.gz or .jsonl file written by 'memoryd export'.")
     except (OSError, tarfile.TarError, EOFError) as error:
         raise InputError(
             f"{source} can't be read: {error}", fix="Check the path; export again if the file is truncated."
@@ -128,7 +130,7 @@ def _archived_items(archive: tarfile.TarFile, counts: dict[str, Any]) -> Iterato
 
 
 def _why_not_taken(entry: tarfile.TarInfo) -> str:
-    """Return the reason why a member of an archive can't be part of an export, or an empty string."""
+    """Return why a member of an archive can't be part of an export, or an empty string."""
     name = entry.name.removeprefix("./")
     if name.startswith("/") or ".." in PurePosixPath(name).parts:
         return "its path points outside the archive"
@@ -140,7 +142,7 @@ def _why_not_taken(entry: tarfile.TarInfo) -> str:
         return f"it is larger than {MAX_LINE // 1_000_000} MB"
     if name == "manifest.json" or name.startswith(("items/", "memories/")):
         return ""
-    return "no export holds such a file"
+    return "exports never contain such a file"
 
 
 def _parse_items(lines: Any, counts: dict[str, Any]) -> Iterator[MemoryItem]:
@@ -167,7 +169,7 @@ def find_transcripts(folder: Path) -> list[Path]:
 
 
 def past_transcripts(name: str) -> list[Path]:
-    """Return the session logs of a client of this user, oldest first. Raises InputError for an unknown client."""
+    """Return the session logs of one of the user's clients, oldest first. Raises InputError for an unknown client."""
     client = next((client for client in CLIENTS if client.name == (name or CLAUDE_CODE.name)), None)
     if client is None:
         known = ", ".join(client.name for client in CLIENTS)
@@ -179,7 +181,7 @@ def past_transcripts(name: str) -> list[Path]:
 
 
 def import_claude_memory(service: Orchestrator, registry: ProjectRegistry, folder: Path, clock: Clock) -> dict[str, Any]:
-    """Import `<projects>/<slug>/memory/` folders into the projects that they belong to.
+    """Import `<projects>/<slug>/memory/` folders into their projects.
 
     `left_out` lists each skipped folder and file with the reason.
     """
@@ -188,7 +190,7 @@ def import_claude_memory(service: Orchestrator, registry: ProjectRegistry, folde
     for memory in sorted(folder.glob("*/memory")) or ([folder] if (folder / INDEX_FILE).is_file() else []):
         cwd = _cwd_of(memory.parent)
         if not cwd:
-            reason = "its project's folder no longer exists and no session log names it"
+            reason = "its project's folder no longer exists and is not given in any session log"
             left_out.append({"path": str(memory), "reason": reason})
             continue
         project = registry.resolve(cwd).id
@@ -203,7 +205,7 @@ def import_claude_memory(service: Orchestrator, registry: ProjectRegistry, folde
 
 
 def _read_file(path: Path, memory: Path, project: str, now: datetime) -> tuple[list[MemoryItem], str]:
-    """Return the statements of a file, or the reason why the file was skipped."""
+    """Return the statements of a file, or why the file was skipped."""
     if path.is_symlink() or not path.resolve().is_relative_to(memory.resolve()):
         return [], "it is a link, and links are not followed"
     try:
@@ -218,7 +220,7 @@ def _read_file(path: Path, memory: Path, project: str, now: datetime) -> tuple[l
 
 
 def _cwd_of(project_folder: Path) -> str:
-    """Return the working folder of a Claude Code project folder. It is read from the logs, since the folder's name is lossy."""
+    """Return the working folder of a Claude Code project folder. It is read from the logs, because the folder's name is lossy."""
     for log in sorted(project_folder.glob("*.jsonl")):
         with contextlib.suppress(OSError), open_regular(log) as stream:
             for _ in range(50):
@@ -258,7 +260,7 @@ def _folder_of_slug(slug: str) -> str:
 
 
 def slug_of(folder: Path) -> str:
-    """Return the name that the client gives a project's log folder."""
+    """Return the client's name for a project's log folder."""
     return _SLUG_BREAK.sub("-", str(folder)) if folder != Path("/") else ""
 
 
@@ -277,7 +279,7 @@ def _items_of(path: Path, project: str, now: datetime) -> Iterator[MemoryItem]:
     metadata = values.get("metadata")
     type_name = str(values.get("type") or (metadata.get("type") if isinstance(metadata, dict) else "") or "")
     kind = _KIND_OF_TYPE.get(type_name, Kind.NOTE)
-    # The description says when to use the note, so it becomes a key and not part of the statement.
+    # The description says when to use the note, so it becomes a key rather than part of the statement.
     described = storable_text(str(values.get("description") or "")).text.strip()
     for piece in _statements(body) if path.name == INDEX_FILE else [body.strip()]:
         content = storable_text(piece).text.strip()

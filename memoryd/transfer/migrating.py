@@ -25,7 +25,7 @@ def migrate(service: Orchestrator, settings: Settings, target: str, *, prepare: 
 
     Raises:
         InputError: The target is the current store, or neither files nor a database.
-        StoreError: The target can't be used, or lacks memories afterwards.
+        StoreError: The target can't be used, or is missing memories afterwards.
     """
     if target == settings.store:
         raise InputError("The memories are in that store already.", fix="Name another store.")

@@ -210,7 +210,7 @@ def test_each_migration_runs_once_and_a_failing_one_leaves_nothing(tmp_path: Pat
 def test_a_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:
     db = Database(tmp_path / "x.db")
     schema("one", "future").apply(db)
-    with pytest.raises(StoreError, match="newer memoryd"):
+    with pytest.raises(StoreError, match="newer version of memoryd"):
         schema("one").apply(db)
 
 

@@ -68,7 +68,7 @@ def test_a_database_holds_the_vectors_of_one_model(url: str, open_service: Open)
     id = first.write(MemoryItem(content="The cache lives in redis."))
     assert first.settle(20)
     assert [hit.item.id for hit in other.search(Query(text="redis cache"))] == [id]
-    assert "holds vectors of" in other.health().embedder_error
+    assert "contains vectors of" in other.health().embedder_error
 
 
 def test_vectors_that_no_machine_made_are_made_later(url: str, open_service: Open) -> None:

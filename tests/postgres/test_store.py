@@ -347,7 +347,7 @@ def test_a_database_of_a_newer_version_is_refused(server: Server, open_store: Op
     server.execute("CREATE DATABASE newer")
     open_store(server.url(database="newer")).size()
     server.execute("UPDATE memoryd.facts SET value = '99' WHERE name = 'version'", "newer")
-    with pytest.raises(StoreError, match="newer memoryd"):
+    with pytest.raises(StoreError, match="newer version of memoryd"):
         open_store(server.url(database="newer")).size()
 
 

@@ -95,7 +95,7 @@ def test_a_purged_memory_is_in_no_byte_of_the_home(desk: Desk) -> None:
     assert holding(desk.home, "zirkonglobe") == []
 
 
-@pytest.mark.skipif(not hnsw_available(), reason="needs hnswlib")
+@pytest.mark.skipif(not hnsw_available(), reason="requires hnswlib")
 def test_a_purge_leaves_no_vector_in_the_file_of_the_approximate_index(desk: Desk) -> None:
     id = [desk.keep(f"Always wash the {word} before lunch.") for word in ("apples", "pears", "plums", "cherries")][0]
     assert desk.api._service.settle(30)

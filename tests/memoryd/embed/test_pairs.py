@@ -27,5 +27,5 @@ def test_odd_texts_are_read(encoder: CrossEncoder, text: str) -> None:
 
 def test_a_changed_model_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(pairs_module.PAIR_DIGESTS, "model.onnx", "0" * 64)
-    with pytest.raises(EmbeddingError, match="not the file that was pinned"):
+    with pytest.raises(EmbeddingError, match="does not match the pinned digest"):
         CrossEncoder().read("one", "other")

@@ -158,7 +158,7 @@ def test_a_run_over_its_time_is_ended_with_its_children(tmp_path: Path) -> None:
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
     for seconds in (1.5, 6.0, HANGS_SECONDS):
         llm = client(tmp_path, HANG.format(pids=str(pids), fifo=str(fifo)), timeout=seconds)
-        with pytest.raises(ModelError, match="did not answer within") as caught:
+        with pytest.raises(ModelError, match="did not respond within") as caught:
             llm.complete(ASK)
         assert caught.value.transient
         if pids.exists():  # it was there in time, which on a busy machine takes longer

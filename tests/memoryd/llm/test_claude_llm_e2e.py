@@ -189,7 +189,7 @@ def test_a_hanging_real_client_is_ended(tmp_path: Path, model: Model) -> None:
     settings = Settings(home=tmp_path / "home", claude_command=CLAUDE)
     for seconds in (3.0, 15.0, HANGS_SECONDS):
         llm = ClaudeLLM(settings, environment(tmp_path, model), timeout=seconds)
-        with pytest.raises(ModelError, match="did not answer"):
+        with pytest.raises(ModelError, match="did not respond"):
             llm.complete([Message("user", "hello")])
         if model.asked.is_set():  # it got so far in time, which on a busy machine takes longer
             break
