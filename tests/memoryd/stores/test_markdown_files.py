@@ -411,7 +411,7 @@ def test_restoring_never_overwrites_another_file(tmp_path: Path) -> None:
     store.write(an_item(1))
     store.delete(an_id(1))
     other = put_file(tmp_path, f"project-app/manual/{an_id(1)}.md", "somebody else's")
-    with pytest.raises(StoreError, match="taken"):
+    with pytest.raises(StoreError, match="already exists"):
         store.restore(an_id(1))
     assert other.read_text() == "somebody else's"
 
