@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict, cast
 from memoryd import __version__
 from memoryd.api.parameters import NoParameters, count, path, request, text
 from memoryd.api.registry import Caller, Tool, operation
-from memoryd.api.sessions import run_totals
+from memoryd.api.sessions import given_to, run_totals
 from memoryd.core.clock import SKEW, to_iso
 from memoryd.core.errors import DatabaseUnavailable, InputError
 from memoryd.core.files import read_tail
@@ -27,6 +27,7 @@ SHOWN_SESSIONS = 10
 SHOWN_PROBLEMS = 20
 OFFER_DAYS = 30
 MAX_ID = 20
+CONTEXT_SESSIONS = 50
 
 
 class Health(TypedDict):
@@ -49,6 +50,7 @@ class Health(TypedDict):
     daydreams: dict[str, Any]
     dreams: dict[str, Any]
     sessions: list[dict[str, Any]]
+    context: dict[str, int]
     projects_off: list[str]
     folders_off: list[str]
     here: NotRequired[dict[str, str]]
@@ -93,6 +95,7 @@ def memory_status(runtime: Runtime, request: NoParameters, caller: Caller) -> He
         "daily_token_budget": runtime.settings.daily_token_budget,
         "daydreams": {"waiting": len(jobs), "failing": [_failing(job) for job in jobs if job.error][:SHOWN_PROBLEMS]},
         "sessions": _sessions(runtime),
+        "context": _context(runtime),
         "dreams": _dreams(runtime),
         "projects_off": _projects_off(runtime),
         "folders_off": runtime.state.switches.folders_off(),
@@ -149,7 +152,15 @@ def _sessions(runtime: Runtime) -> list[dict[str, Any]]:
     by_session: dict[str, list[Run]] = {}
     for run in runtime.state.runs(limit=RECENT_RUNS):
         by_session.setdefault(run.session, []).append(run)
-    return [run_totals(session, runs) for session, runs in list(by_session.items())[:SHOWN_SESSIONS]]
+    shown = list(by_session.items())[:SHOWN_SESSIONS]
+    return [{**run_totals(session, runs), "given": given_to(runtime, session)} for session, runs in shown]
+
+
+def _context(runtime: Runtime) -> dict[str, int]:
+    """Return the tokens and memories given to the latest sessions, and how many of these memories the agent cited."""
+    given = [given_to(runtime, record.session) for record in runtime.state.sessions(CONTEXT_SESSIONS)]
+    total = {name: sum(each[name] for each in given) for name in ("tokens", "memories", "cited")}
+    return {"sessions": sum(bool(each["tokens"]) for each in given), **total}
 
 
 @request

@@ -7,7 +7,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from memoryd.api.parameters import choice, count, flag, memory_id, request, text
+from memoryd.api.parameters import ALL, choice, count, flag, memory_id, request, text
 from memoryd.api.registry import Caller, operation
 from memoryd.core.errors import InputError
 
@@ -46,22 +46,30 @@ class ListRules:
     project: str = text(help="Id or name of a project (default: that of the current folder).")
 
 
-@operation(ListRules, RuleList, form="Rules that are checked")
+@operation(ListRules, RuleList)
 def guard(runtime: Runtime, request: ListRules, caller: Caller) -> RuleList:
     """List the rules checked on tool calls, and what happens on a violation."""
     from memoryd.core.types import Kind, Query
 
-    project = runtime.project_of(request.project, caller.cwd) or ""
-    bound = runtime.guard.bound(project)
-    rules = Query(project=project, kinds=(Kind.RULE, Kind.PREFERENCE))
-    known = runtime.service.count(rules)
-    with_check = sum(item.kind in (Kind.RULE, Kind.PREFERENCE) for item in bound.items)
+    project = runtime.project_of(request.project, caller.cwd)
+    items, contradictions = _binding(runtime, request.project, project)
+    known = runtime.service.count(Query(project=project, kinds=(Kind.RULE, Kind.PREFERENCE)))
+    with_check = sum(item.kind in (Kind.RULE, Kind.PREFERENCE) for item in items)
     return {
         "guard": runtime.settings.guard,
-        "rules": [_shown(runtime, item) for item in bound.items],
-        "contradictions": [{"one": _shown(runtime, one), "other": _shown(runtime, other)} for one, other in bound.contradictions],
+        "rules": [_shown(runtime, item) for item in items],
+        "contradictions": contradictions,
         "without_check": max(known - with_check, 0),
     }
+
+
+def _binding(runtime: Runtime, named: str, project: str | None) -> tuple[list[MemoryItem], list[dict[str, Any]]]:
+    """Return the checked rules that bind in a project, or in all, and the pairs that don't because they contradict each other."""
+    places = ["", *runtime.registry.known()] if named == ALL else [project or ""]
+    bound = [runtime.guard.bound(place) for place in places]
+    pairs = {(one.id, other.id): (one, other) for each in bound for one, other in each.contradictions}
+    shown = [{"one": _shown(runtime, one), "other": _shown(runtime, other)} for one, other in pairs.values()]
+    return list({item.id: item for each in bound for item in each.items}.values()), shown
 
 
 class ChangedRule(TypedDict):
@@ -164,7 +172,7 @@ def guard_compile(runtime: Runtime, request: CompileRules, caller: Caller) -> Co
 class ReadReport:
     """The sessions to report on."""
 
-    project: str = text(help="Id or name of a project (default: that of the current folder).")
+    project: str = text(help="Id or name of a project, or all (default: that of the current folder).")
     session: str = text(help="Only this session.")
     limit: int = count(default=20, high=500, help="At most this many single violations.")
 
@@ -178,10 +186,11 @@ class ComplianceReport(TypedDict):
     contradictions: list[dict[str, Any]]
 
 
-@operation(ReadReport, ComplianceReport, form="How rules were kept")
+@operation(ReadReport, ComplianceReport)
 def guard_report(runtime: Runtime, request: ReadReport, caller: Caller) -> ComplianceReport:
     """Report how often each rule applied, was followed, violated and overridden, and which rules are violated repeatedly."""
     project = runtime.project_of(request.project, caller.cwd) or ""
+    _, contradictions = _binding(runtime, request.project, project)
     by_rule: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     sessions: dict[str, set[str]] = defaultdict(set)
     for one in runtime.state.compliance.counts(project, request.session):
@@ -213,10 +222,7 @@ def guard_report(runtime: Runtime, request: ReadReport, caller: Caller) -> Compl
             }
             for one in found
         ],
-        "contradictions": [
-            {"one": _shown(runtime, one), "other": _shown(runtime, other)}
-            for one, other in runtime.guard.bound(project).contradictions
-        ],
+        "contradictions": contradictions,
     }
 
 

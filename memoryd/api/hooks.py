@@ -17,7 +17,8 @@ from memoryd.core.errors import ConfigError
 from memoryd.core.project import ProjectRegistry, name_of
 from memoryd.core.protocols import Clock
 from memoryd.core.state import State
-from memoryd.core.tool_calls import Responder, ToolCall, asked_in_turn
+from memoryd.core.text import token_count
+from memoryd.core.tool_calls import Permission, Responder, ToolCall, asked_in_turn
 from memoryd.core.types import EPOCH, Project
 from memoryd.daydream.admission import is_excluded
 from memoryd.daydream.readers import choose, reader_line, spending, unreported_problem
@@ -103,10 +104,17 @@ class HookCalls:
         asked = SessionEvent(event.session, project, event.source, event.prompt, event.subagent, event.cwd)
         if name == "UserPromptSubmit":
             undone = self._guard.undone(event.session) if self._guard is not None else ""
-            return client.write_answer(name, "\n".join(filter(None, [undone, self._injector.prompt(asked)])))
+            return client.write_answer(name, self._given(event, "\n".join(filter(None, [undone, self._injector.prompt(asked)]))))
         notice = self._notice(event, project)  # Must run before session_start, which makes this the project's latest session.
         lines = (self._new_place(project, places), self._warning() or self._first_line(), notice)
-        return client.write_answer(name, self._injector.session_start(asked), "\n".join(filter(None, lines)))
+        context = self._given(event, self._injector.session_start(asked))
+        return client.write_answer(name, context, "\n".join(filter(None, lines)))
+
+    def _given(self, event: HookEvent, context: str) -> str:
+        """Count the tokens of a context that the session is given, and return it."""
+        if context:
+            self._state.ledger.record_given(event.session, event.name, token_count(context))
+        return context
 
     def _tool_call(self, event: HookEvent, payload: Mapping[str, Any], client: ClientAdapter) -> bytes:
         """Ask all responders about a tool call. The event is not recorded, since there may be thousands of calls."""
@@ -120,7 +128,9 @@ class HookCalls:
             for task in tasks:
                 self._keep_task(task)
             return b""
-        return client.write_reply(event.name, asked_in_turn(self._responders, calls))
+        reply = asked_in_turn(self._responders, calls)
+        self._given(event, reply.context or (reply.reason if reply.decision is Permission.DENY else ""))
+        return client.write_reply(event.name, reply)
 
     def _keep_task(self, call: ToolCall) -> None:
         """Keep a subagent's task until it starts, because its start event does not contain the task."""
@@ -138,7 +148,7 @@ class HookCalls:
         kind = str(payload.get("agent_type", ""))
         task = self._tasks.pop((event.session, kind), "") or self._tasks.pop((event.session, ""), "")
         asked = SessionEvent(event.session, project, prompt=task, subagent=True, cwd=event.cwd)
-        return client.write_answer("SubagentStart", self._injector.subagent_start(asked))
+        return client.write_answer("SubagentStart", self._given(event, self._injector.subagent_start(asked)))
 
     def note(self, name: str, payload: Mapping[str, Any], client: ClientAdapter = CLAUDE_CODE) -> None:
         """Record the event durably, and queue a day dream if the transcript has grown."""
@@ -150,7 +160,9 @@ class HookCalls:
         if name == "SessionStart":
             self._catch_up(event.session)
         elif name == GOVERNANCE_SHOWN:
-            self._state.record_injection(event.session, self._injector.governance(project.id).ids, "SessionStart")
+            shown = self._injector.governance(project.id)
+            self._state.record_injection(event.session, shown.ids, "SessionStart")
+            self._given(event, shown.text)
             self._state.set_governed(event.session)
         elif name in READS_TRANSCRIPT and event.transcript:
             self._state.enqueue(event.transcript, event.session, event.cwd, name)

@@ -66,7 +66,15 @@ def sessions(runtime: Runtime, request: ListSessions, caller: Caller) -> Session
     rows = [row for row in rows if not project or row["project"] == project]
     rows.sort(key=lambda row: str(row["last"]), reverse=True)
     names = runtime.registry.known()
-    shown = [row | {"project_name": names.get(row["project"], ""), "title": _title(runtime, row)} for row in rows[:limit]]
+    shown = [
+        row
+        | {
+            "project_name": names.get(row["project"], ""),
+            "title": _title(runtime, row),
+            "given": given_to(runtime, row["session"]),
+        }
+        for row in rows[:limit]
+    ]
     return {"sessions": shown, "left_out": max(0, len(rows) - limit)}
 
 
@@ -108,6 +116,8 @@ class SessionReport(TypedDict):
     refused_statements: list[dict[str, Any]]
     injected: list[dict[str, str]]
     used: list[dict[str, str]]
+    given: dict[str, int]
+    given_by_event: dict[str, int]
     runs: list[dict[str, Any]]
 
 
@@ -134,6 +144,8 @@ def session_report(runtime: Runtime, request: ReadSession, caller: Caller) -> Se
         "known_statements": _with(decided, KNOWN),
         "refused_statements": _with(decided, REFUSED),
         **_uses(runtime, name),
+        "given": given_to(runtime, name),
+        "given_by_event": runtime.state.ledger.tokens_given(name),
         "runs": [asdict(run) | {"skipped": dict(run.skipped)} for run in reversed(runs)],
     }
     return cast("SessionReport", report)
@@ -210,6 +222,11 @@ def _uses(runtime: Runtime, session: str) -> dict[str, list[dict[str, str]]]:
         else:
             out["used"].append(entry | {"how": use.how.value})
     return out
+
+
+def given_to(runtime: Runtime, session: str) -> dict[str, int]:
+    """Return the tokens and memories that hooks gave to a session, and how many of these memories the agent cited."""
+    return asdict(runtime.state.ledger.given_to(session))
 
 
 def _head(record: SessionRecord | None, name: str, runs: list[Run]) -> dict[str, Any]:

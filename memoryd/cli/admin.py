@@ -14,6 +14,7 @@ from memoryd.api import admin, transfer
 from memoryd.api import projects as project_operations
 from memoryd.cli.options import takes
 from memoryd.cli.root import Context, json_option, pass_context
+from memoryd.cli.sessions import cited_of
 from memoryd.clients.registry import CLIENTS
 from memoryd.core.clock import SystemClock
 from memoryd.core.config import ENDPOINT, OLD_READERS, READERS, with_flags
@@ -51,13 +52,14 @@ def status(context: Context, /) -> None:
         ("reader", result["reader_line"]),
         ("day dreams", f"{dreams['waiting']} waiting, {len(dreams['failing'])} failing"),
         ("dreams", _dreams(result["dreams"])),
+        ("context", _context(result["context"])),
     ]
     out.table(("", ""), rows)
     for problem in [*index["broken_files"], *(job["error"] for job in dreams["failing"])]:
         out.line(f"! {problem}", "red")
     if result["sessions"]:
         out.line()
-        columns = ("session", "turns", "kept", "known", "skipped", "failed")
+        columns = ("session", "turns", "kept", "known", "skipped", "given", "cited", "failed")
         out.table(columns, [_session_row(session) for session in result["sessions"]])
 
 
@@ -79,7 +81,16 @@ def _offers(offers: dict[str, Any]) -> str:
 
 def _session_row(session: dict[str, Any]) -> tuple[object, ...]:
     skipped = sum(session["skipped"].values())
-    return session["session"][:8], session["turns"], session["kept"], session["known"], skipped, session["failed"][:60]
+    read = session["turns"], session["kept"], session["known"], skipped
+    return session["session"][:8], *read, session["given"]["tokens"], cited_of(session["given"]), session["failed"][:60]
+
+
+def _context(context: dict[str, int]) -> str:
+    """Summarise what hooks gave to sessions, and how much of it was cited."""
+    if not context["sessions"]:
+        return "nothing given yet"
+    per_session = context["tokens"] // context["sessions"]
+    return f"{per_session} tokens a session in the last {context['sessions']}; cited {cited_of(context)} memories given"
 
 
 @click.command()

@@ -30,7 +30,7 @@ def sessions(context: Context, /, session: str | None, limit: int, project: str 
     result = context.call("sessions", limit=limit, project=project)
     if context.show(result):
         return
-    columns = ("session", "last", "project", "turns", "kept", "known", "skipped", "tokens", "failed")
+    columns = ("session", "last", "project", "turns", "kept", "known", "skipped", "tokens", "given", "cited", "failed")
     context.output.table(columns, [_row(row) for row in result["sessions"]])
     if result["left_out"]:
         context.output.line(f"{result['left_out']} more: --limit", "dim")
@@ -46,7 +46,13 @@ def _row(row: Mapping[str, Any]) -> tuple[object, ...]:
     name = row["session"][:_ID_CHARS] + (" (off)" if row["off"] else "")
     where = row["project_name"] or row["project"]
     skipped = sum(row["skipped"].values())
-    return name, row["last"][:16], where, row["turns"], row["kept"], row["known"], skipped, row["tokens"], row["failed"][:60]
+    read = row["turns"], row["kept"], row["known"], skipped, row["tokens"]
+    return name, row["last"][:16], where, *read, row["given"]["tokens"], cited_of(row["given"]), row["failed"][:60]
+
+
+def cited_of(given: Mapping[str, int]) -> str:
+    """Return how many of the memories given to a session it cited."""
+    return f"{given['cited']} of {given['memories']}"
 
 
 def _show(context: Context, /, report: Mapping[str, Any], show_refused: bool) -> None:
@@ -60,6 +66,7 @@ def _show(context: Context, /, report: Mapping[str, Any], show_refused: bool) ->
         ("read", f"{report['bytes_read']} bytes, {report['turns']} turns, in {len(report['runs'])} day dreams"),
         ("reader", f"{report['extractor']} {report['model']}".strip()),
         ("cost", f"{report['calls']} calls, {report['tokens']} tokens, {_cost(report['cost_usd'])}"),
+        ("given", f"{report['given']['tokens']} tokens{_by_event(report)}; cited {cited_of(report['given'])} memories"),
         ("skipped", ", ".join(f"{count} {reason}" for reason, count in sorted(report["skipped"].items())) or "nothing"),
     ]
     out.table(("", ""), [row for row in rows if row[1]])
@@ -73,6 +80,11 @@ def _show(context: Context, /, report: Mapping[str, Any], show_refused: bool) ->
         out.line(f"not kept: {len(report['refused_statements'])} statements on record, see --refused", "dim")
     _memories(context, "injected", [(entry, entry["event"]) for entry in report["injected"]])
     _memories(context, "used", [(entry, entry["how"]) for entry in report["used"]])
+
+
+def _by_event(report: Mapping[str, Any]) -> str:
+    parts = [f"{tokens} at {event}" for event, tokens in report["given_by_event"].items()]
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def _statements(context: Context, /, title: str, entries: list[Mapping[str, Any]], style: str) -> None:

@@ -40,6 +40,15 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
+class ContextGiven:
+    """What hooks gave a session: tokens, memories, and how many of these memories the agent cited."""
+
+    tokens: int = 0
+    memories: int = 0
+    cited: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class FileState:
     """State of a file when a memory about it was last compared with it.
 
@@ -62,6 +71,11 @@ def create_tables(db: Database) -> None:
     ):
         db.execute(f"CREATE TABLE {table}")
     db.execute("INSERT OR IGNORE INTO use (memory, session, how, at) SELECT memory, session, 'injected', at FROM injection")
+
+
+def create_given(db: Database) -> None:
+    """Create the table of the tokens that hooks gave to sessions (a migration)."""
+    db.execute("CREATE TABLE given (session TEXT, event TEXT, times INTEGER, tokens INTEGER, PRIMARY KEY (session, event))")
 
 
 class Ledger:
@@ -95,6 +109,30 @@ class Ledger:
         """Return all uses of memories by a session, oldest first."""
         rows = self._db.execute("SELECT memory, session, how, at FROM use WHERE session = ? ORDER BY at, memory, how", (session,))
         return [Use(row[0], row[1], UseKind(row[2]), row[3]) for row in rows]
+
+    def record_given(self, session: str, event: str, tokens: int) -> None:
+        """Count the tokens of a context that a hook gave to a session. A power cut may lose the count."""
+        with self._db.unsynced():
+            self._db.execute(
+                "INSERT INTO given (session, event, times, tokens) VALUES (?, ?, 1, ?)"
+                " ON CONFLICT(session, event) DO UPDATE SET times = times + 1, tokens = tokens + excluded.tokens",
+                (session, event, tokens),
+            )
+
+    def tokens_given(self, session: str) -> dict[str, int]:
+        """Return the tokens given to a session, by hook event."""
+        return dict(self._db.execute("SELECT event, tokens FROM given WHERE session = ? ORDER BY tokens DESC", (session,)))
+
+    def given_to(self, session: str) -> ContextGiven:
+        """Return what hooks gave to a session, and how much of it was cited."""
+        injected = "SELECT memory FROM use WHERE session = ?1 AND how = 'injected'"
+        ((tokens, memories, cited),) = self._db.execute(
+            "SELECT (SELECT coalesce(sum(tokens), 0) FROM given WHERE session = ?1),"
+            f" (SELECT count(*) FROM ({injected})),"
+            f" (SELECT count(*) FROM use WHERE session = ?1 AND how = 'cited' AND memory IN ({injected}))",
+            (session,),
+        )
+        return ContextGiven(int(tokens), int(memories), int(cited))
 
     def given_with_prompts(self, session: str) -> dict[str, str]:
         """Return the injection times of memories that came with prompts and are still in the session's context."""

@@ -19,7 +19,7 @@ from memoryd.core.clock import from_iso, to_iso
 from memoryd.core.db import Database, Migrations
 from memoryd.core.decision_log import LoggedDecision
 from memoryd.core.errors import StoreError
-from memoryd.core.ledger import Ledger, UseKind, create_tables
+from memoryd.core.ledger import Ledger, UseKind, create_given, create_tables
 from memoryd.core.protocols import Clock
 from memoryd.core.types import Usage
 
@@ -138,6 +138,12 @@ def m012_clients(db: Database) -> None:
 def m013_compliance(db: Database) -> None:
     """Add the tables of the compliance ledger."""
     compliance.create_tables(db)
+
+
+@SCHEMA.step
+def m014_given(db: Database) -> None:
+    """Add the table of the tokens given to sessions."""
+    create_given(db)
 
 
 GIVEN_UP = "given up"  # Key of the note that lists the log lines that took too long, as JSON.

@@ -53,7 +53,7 @@ empty store, 5,000 memories, a failing call, stored XSS in what it shows, axe-co
 from __future__ import annotations
 
 from memoryd.console.contract import Page
-from memoryd.console.pages import dreams, graph, home, memories, operations, review, sessions, settings
+from memoryd.console.pages import dreams, graph, guard, home, memories, operations, review, sessions, settings
 
 PAGES: tuple[Page, ...] = (
     home.PAGE,
@@ -62,6 +62,7 @@ PAGES: tuple[Page, ...] = (
     graph.PAGE,
     sessions.PAGE,
     dreams.PAGE,
+    guard.PAGE,
     settings.PAGE,
     operations.PAGE,
 )

@@ -10,6 +10,8 @@ import pytest
 
 from memoryd.core.config import Settings
 from memoryd.core.errors import InputError, NotFoundError
+from memoryd.core.ledger import UseKind
+from memoryd.core.text import token_count
 from tests.memoryd.api.conftest import Desk
 
 SAID = (
@@ -71,6 +73,21 @@ def test_a_report_tells_what_was_injected_and_used(desk: Desk) -> None:
     assert [(entry["id"], entry["event"]) for entry in report["injected"]] == [(id, "UserPromptSubmit")]
     assert [(entry["id"], entry["how"]) for entry in report["used"]] == [(id, "returned")]
     assert report["injected"][0]["content"] == "The staging database is on port 5544."
+
+
+def test_what_hooks_gave_to_a_session_is_counted_in_tokens_against_what_it_cited(desk: Desk) -> None:
+    id = desk.user("remember", content="The staging database is on port 5544.", kind="fact")["id"]
+    desk.user("remember", content="Never run terraform here.", kind="rule")
+    given = desk.hook("SessionStart", source="startup")["hookSpecificOutput"]["additionalContext"]
+    payload = {"session_id": "s1", "cwd": str(desk.folder), "tool_name": "Bash", "tool_input": {"command": "terraform apply"}}
+    noted = orjson.loads(desk.api.hook("PreToolUse", payload, {}))["hookSpecificOutput"]["additionalContext"]
+    desk.api._state.ledger.record_use([id], "s1", UseKind.CITED)
+    report = desk.user("session_report", session="s1")
+    tokens = {"SessionStart": token_count(given), "PreToolUse": token_count(noted)}
+    assert report["given_by_event"] == tokens
+    whole = {"tokens": sum(tokens.values()), "memories": 2, "cited": 1}
+    assert report["given"] == desk.user("sessions")["sessions"][0]["given"] == whole
+    assert desk.user("memory_status")["context"] == {"sessions": 1, **whole}
 
 
 def test_sessions_are_listed_also_those_not_yet_read(desk: Desk) -> None:

@@ -24,6 +24,7 @@ HEAD = {
 HEAD |= {"kept": 1, "known": 1, "skipped": {HOSTILE: 4}, "failed": HOSTILE, "extractor": "openai", "model": HOSTILE, "calls": 2}
 HEAD |= {
     "tokens": 1200,
+    "given": {"tokens": 540, "memories": 7, "cited": 2},
     "cost_usd": 0.0123,
     "off": False,
     "cwd": HOSTILE,
@@ -56,6 +57,7 @@ REPORT = HEAD | {
     "refused_statements": [statement("refused", line=1), statement("refused", run=4)],
     "injected": [{"id": "mem_000000000001", "at": "2026-01-02T09:00:00Z", "content": HOSTILE, "event": "SessionStart"}],
     "used": [{"id": "mem_000000000002", "at": "2026-01-02T09:00:00Z", "content": "", "how": "cited"}],
+    "given_by_event": {"SessionStart": 400, "PreToolUse": 140},
     "runs": [RUN],
 }
 
@@ -70,6 +72,7 @@ def test_sessions_are_listed_by_day_for_the_project(console: Console) -> None:
     console.answers["sessions"] = {"sessions": [HEAD], "left_out": 7}
     text = unhurt(console.get("/sessions", project="shop"))
     assert "2026-01-02</h2>" in text and "1 kept" in text and "4 skipped" in text and "1,200 tokens, $0.0123" in text
+    assert "given 540 tokens, cited 2 of 7" in text
     assert console.asked("sessions") == [{"limit": 50, "project": "shop"}]
     assert "limit=150" in text
 

@@ -34,6 +34,7 @@ PAGES = {
     "A session": "/sessions/s-read",
     "What memory learnt": "/sessions/changes",
     "Dreams": "/dreams",
+    "Checks": "/guard",
     "A dream": "/dreams/{dream}",
     "Results": "/results",
     "A run": "/results/run-a",

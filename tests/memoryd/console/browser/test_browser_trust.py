@@ -46,6 +46,7 @@ def pages(store: Store) -> list[tuple[str, str]]:
         ("dreams", "/dreams"),
         ("dream", f"/dreams/{entry}"),
         ("undo", f"/dreams/{entry}/undo"),
+        ("guard", "/guard"),
         ("settings", "/settings"),
         ("forget", f"/settings/forget/{project}"),
     ]
