@@ -30,7 +30,7 @@ from memoryd.core.project import ProjectRegistry
 from memoryd.core.protocols import Clock
 from memoryd.core.state import Job, State
 from memoryd.daemon.contract import Slot
-from memoryd.daemon.watch import MemoryWatcher
+from memoryd.daemon.watch import MemoryWatcher, identity
 from memoryd.daydream.admission import is_excluded
 from memoryd.daydream.pipeline import DayDream
 from memoryd.daydream.readers import PROBLEM, models_of, wake
@@ -97,6 +97,7 @@ class Api:
         self._embedder = embedder = make_embedder(settings) if settings.rank != "bm25" else None
         self._service = Orchestrator(settings, clock, embedder, self._state.ledger, make_encoder(settings))
         self._watcher = MemoryWatcher(settings.paths.memories, self._on_files_changed)
+        self._lock = identity(settings.paths.daemon_lock)
         self._started = settings
         self._options_lock = threading.Lock()
         self._consent = Consent(clock)
@@ -306,6 +307,8 @@ class Api:
     # Files and options
 
     def _on_files_changed(self, paths: set[Path]) -> None:
+        if identity(self._started.paths.daemon_lock) != self._lock:  # The home was deleted, and a sync would recreate it.
+            return
         report = self._service.sync(paths)
         for error in report.broken:
             log.warning("broken memory file: %s", error)

@@ -56,4 +56,7 @@ def _note_problem(error: MemorydError) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    code = main()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)  # Everything is closed. Taking down the interpreter would take up to a second.

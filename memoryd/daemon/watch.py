@@ -64,12 +64,12 @@ class MemoryWatcher:
 
     def _watch(self) -> bool:
         """Renew the watch if necessary. Return whether the folder appeared or vanished, in which case events may be missing."""
-        identity = _identity(self._folder)
-        if identity == self._watched and not self._lost.is_set():
+        found = identity(self._folder)
+        if found == self._watched and not self._lost.is_set():
             return False
         was_watched = self._watched != (0, 0)
         self._unwatch()
-        if identity == (0, 0):
+        if found == (0, 0):
             return was_watched  # The deletion event may not have arrived yet. It is lost when the watch is removed.
         from watchdog.events import FileSystemEventHandler
         from watchdog.observers import Observer
@@ -82,9 +82,9 @@ class MemoryWatcher:
             observer.start()
         except OSError as error:  # For example, the limit of inotify watches was reached.
             log.warning("Can't watch %s: %s. Edits are found in the next full sync.", self._folder, error.strerror)
-            self._watched = identity  # One warning is enough.
+            self._watched = found  # One warning is enough.
             return False
-        self._observer, self._watched = observer, identity
+        self._observer, self._watched = observer, found
         return True
 
     def _unwatch(self) -> None:
@@ -148,9 +148,10 @@ def _wanted_events() -> list[type[FileSystemEvent]]:
     return [*files, events.FileClosedEvent, events.DirCreatedEvent, events.DirMovedEvent, events.DirDeletedEvent]
 
 
-def _identity(folder: Path) -> tuple[int, int]:
+def identity(path: Path) -> tuple[int, int]:
+    """Return the device and inode of a file or folder, or zeros if it is gone."""
     try:
-        stat = folder.stat()
+        stat = path.stat()
     except OSError:
         return (0, 0)
     return (stat.st_dev, stat.st_ino)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +22,7 @@ from memoryd.core.config import Settings, daemon_environment
 from memoryd.core.errors import DaemonError, DaemonUnavailable
 from memoryd.core.paths import Paths
 from memoryd.daemon.client import Client, ensure_daemon
-from memoryd.daemon.endpoint import holder_pid, read_endpoint
+from memoryd.daemon.endpoint import daemons_of, holder_pid, read_endpoint
 from tests.waiting import HANGS_SECONDS, until
 
 COMMAND = [sys.executable, str(Path(__file__).with_name("fake_api.py"))]
@@ -177,6 +179,19 @@ def test_the_real_daemon_starts_with_nothing_but_a_home(settings: Settings, clie
     ensure_daemon(settings, HANGS_SECONDS)
     listed = client.call("list_memories", {"project": "all"})
     assert [memory["content"] for memory in listed["memories"]] == ["Deploys happen on Tuesdays."]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="daemons are found in /proc")
+def test_the_real_daemon_of_a_deleted_home_ends_and_does_not_make_it_again(settings: Settings, client: Client) -> None:
+    ensure_daemon(settings, HANGS_SECONDS)
+    client.call("remember", {"content": "Deploys happen on Tuesdays.", "cwd": str(settings.home.parent)})
+    assert daemons_of(settings.paths)
+    until(lambda: shutil.rmtree(settings.home, ignore_errors=True) or not settings.home.exists())
+    start = time.monotonic()
+    until(lambda: not daemons_of(settings.paths))
+    assert time.monotonic() - start < 5  # half a second on an idle machine
+    assert not settings.home.exists()
 
 
 def test_the_daemon_inherits_nothing_of_the_clients_login(settings: Settings) -> None:
