@@ -24,6 +24,7 @@ from memoryd.clients.base import CLIENT_KEY
 from memoryd.clients.registry import client_named
 from memoryd.core.codec import is_id
 from memoryd.core.config import CLAUDE, IN_CLIENT, Settings, load_settings, options_problem
+from memoryd.core.db import require_content
 from memoryd.core.errors import ConfigError, InputError
 from memoryd.core.files import write_atomic
 from memoryd.core.project import ProjectRegistry
@@ -93,6 +94,8 @@ class Api:
         self._logins = Logins()
         self._logins.note("", login or {})
         self._registry = ProjectRegistry(settings.paths.projects)
+        if state is None:
+            require_content(settings.paths.state_db, settings.paths.index)
         self._state = State(state or settings.paths.state_db, clock, self._registry.folders)
         self._embedder = embedder = make_embedder(settings) if settings.rank != "bm25" else None
         self._service = Orchestrator(settings, clock, embedder, self._state.ledger, make_encoder(settings))

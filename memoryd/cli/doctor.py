@@ -19,7 +19,7 @@ from memoryd.cli.install import FOLDER, find_source
 from memoryd.clients.base import Product, this_system
 from memoryd.clients.registry import CLIENTS
 from memoryd.core.config import Settings
-from memoryd.core.db import Database
+from memoryd.core.db import Database, require_content
 from memoryd.core.errors import MemorydError
 from memoryd.core.files import read_tail, try_lock
 from memoryd.core.state import GIVEN_UP
@@ -116,11 +116,14 @@ def _databases(settings: Settings) -> Iterator[SetupCheck]:
     found = sorted(settings.paths.index.glob("*.db")) if settings.paths.index.is_dir() else []
     for path in [settings.paths.state_db, *found]:
         if path.exists():
-            yield _database(path, durable=path == settings.paths.state_db)
+            yield _database(settings, path)
 
 
-def _database(path: Path, durable: bool) -> SetupCheck:
+def _database(settings: Settings, path: Path) -> SetupCheck:
+    durable = path == settings.paths.state_db
     try:
+        if durable:
+            require_content(path, settings.paths.index)
         db = Database(path, durable=durable)
         try:
             db.check()

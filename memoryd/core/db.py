@@ -75,6 +75,19 @@ def _fix_for(path: Path, durable: bool) -> str:
     )
 
 
+def require_content(path: Path, companions: Path) -> None:
+    """Raise StoreError if a durable database is an empty file although the folder of derived databases is in use.
+
+    SQLite would take it for a new one. Without derived databases it is one, of a first start that was interrupted.
+    """
+    try:
+        emptied = path.stat().st_size == 0 and any(companions.glob("*.db"))
+    except OSError:
+        return
+    if emptied:
+        raise StoreError(f"{path} is damaged: the file is empty", fix=_fix_for(path, durable=True))
+
+
 class Database:
     """A connection that several threads can share.
 

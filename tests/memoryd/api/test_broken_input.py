@@ -171,6 +171,19 @@ def test_a_damaged_state_database_says_what_to_do_about_it(settings: Settings, c
     assert "Move" in str(caught.value)
 
 
+def test_a_state_database_that_lost_all_its_bytes_is_not_taken_for_a_new_one(settings: Settings, clock: FakeClock) -> None:
+    settings.paths.state_db.parent.mkdir(parents=True)
+    settings.paths.state_db.touch()
+    Api(settings, clock).close()  # a first start that was interrupted
+    for name in ("state.db-wal", "state.db-shm"):
+        settings.paths.state_db.with_name(name).unlink(missing_ok=True)
+    settings.paths.state_db.write_bytes(b"")
+    with pytest.raises(StoreError, match=r"state\.db is damaged") as caught:
+        Api(settings, clock)
+    assert "memoryd off" in caught.value.fix
+    assert settings.paths.state_db.read_bytes() == b""
+
+
 def test_an_index_folder_that_is_none_is_a_clear_error(settings: Settings, clock: FakeClock) -> None:
     settings.home.mkdir(parents=True)
     settings.paths.state_db.parent.write_text("x", "utf-8")
