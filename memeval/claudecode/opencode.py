@@ -4,8 +4,8 @@
 cost of a call) and `error` lines. Our own plugin (`opencode_observer.js`), the same in all arms, prints `observed` lines with
 what these leave out: texts added to the context, running tools, refused requests and retries.
 
-OpenCode retries a refused request without end, and has no limit on the cost of a session. So a session is ended here after a few
-retries, or once it has spent its limit.
+OpenCode repeats a refused request, or one whose answer was cut off, without end, and has no limit on the cost of a session. So a
+session is ended here after a few such requests, or once it has spent its limit.
 
 Its state is in the home folder of the sandbox: settings and plugins in `.config/opencode`, sessions in a database in
 `.local/share/opencode`. A conversation is replayed with `opencode import`, and the ids of its messages sort before real ones.
@@ -52,6 +52,8 @@ MAX_RETRIES = 2
 LONGEST_WAIT = 60.0
 """Longest wait for a retry, in seconds, that is left to the client. The runner has its own back-off."""
 IMPORT_SECONDS = 120.0
+ANSWERED = ("stop", "length", "tool-calls", "content-filter")
+"""Reasons for the end of an answer that was not cut off."""
 PERMISSIONS = {"Read": "read", "Write": "edit", "Edit": "edit", "Bash": "bash", "Glob": "glob", "Grep": "grep"}
 """OpenCode's permissions by the names that tools have in Claude Code."""
 OWN_FIXES = {
@@ -66,6 +68,8 @@ OWN_FIXES = {
 class Printed:
     """What a session has printed so far. `status` and `retry_after` are those of the last refused request.
 
+    `cut_off` is the number of answers in a row that ended without a reason.
+
     `error` is the client's own report of a failure. `wait` is its announced wait in seconds, and `ended` says why it was ended.
     """
 
@@ -77,6 +81,7 @@ class Printed:
     usage: Usage = field(default_factory=lambda: Usage(1, cost_usd=0.0))
     turns: int = 0
     reason: str = ""
+    cut_off: int = 0
     servers: Mapping[str, Any] | None = None
     status: int | None = None
     retry_after: float | None = None
@@ -101,6 +106,7 @@ class Printed:
                 self.texts.setdefault(message, []).append(text)
             case {"type": "tool_use", "part": {"callID": str(key), "tool": str(name), "state": dict(state)}}:
                 self.running.discard(key)
+                self.cut_off = 0
                 given, failed = state.get("input"), state.get("status") == "error"
                 returned = state.get("error" if failed else "output")
                 arguments = given if isinstance(given, dict) else {}
@@ -109,6 +115,7 @@ class Printed:
                 self.turns += 1
                 self.reason = str(part.get("reason") or "")
                 self.usage = self.usage + _usage(tokens, part.get("cost"))
+                self.cut_off = 0 if self.reason in ANSWERED else self.cut_off + 1
                 self.status = None  # the request was answered in the end
             case {"type": "error", "error": dict(error)}:
                 self.error = error
@@ -165,7 +172,7 @@ class _Watch:
         cost = self._price.of(printed.usage).cost_usd
         if self._budget is not None and cost is not None and cost > self._budget:
             self.ended = ErrorKind.BUDGET
-        elif printed.retries > MAX_RETRIES or (printed.wait or 0.0) > LONGEST_WAIT:
+        elif max(printed.retries, printed.cut_off) > MAX_RETRIES or (printed.wait or 0.0) > LONGEST_WAIT:
             self.ended = ErrorKind.SERVER
         return self.ended is not ErrorKind.NONE
 
@@ -417,15 +424,16 @@ def _write_plugins(spec: SessionSpec) -> None:
 # Faults
 
 
-ANSWERED = ("stop", "length", "tool-calls", "content-filter")
-
-
 def fault_of(spec: SessionSpec, done: Finished, printed: Printed) -> Fault | None:
     """Return the fault of a session, or None if it produced an answer."""
     if printed.ended is ErrorKind.BUDGET:
         return _fault(ErrorKind.BUDGET, f"The session was ended at its limit of ${spec.budget_usd or 0.0:.2f}.")
+    if printed.cut_off:
+        return _fault(ErrorKind.SERVER, "The server's answer was cut off.")
     if printed.ended is not ErrorKind.NONE or printed.error is not None:
         return _of_server(printed)
+    if done.timed_out and printed.servers is None:
+        return _fault(ErrorKind.CRASH, f"The client asked its model nothing within {spec.timeout:g} s.")
     if done.timed_out:
         if printed.status is not None:
             return _of_server(printed)
@@ -435,8 +443,6 @@ def fault_of(spec: SessionSpec, done: Finished, printed: Printed) -> Fault | Non
         said = short(done.stderr)
         kind = kind_by_words(said) or ErrorKind.CRASH
         return _fault(kind, f"The client ended with code {done.code} and no answer{': ' + said if said else '.'}")
-    if printed.reason not in ANSWERED:
-        return _fault(ErrorKind.SERVER, "The server's answer was cut off.")
     return None if printed.text else _fault(ErrorKind.CRASH, "The client gave no answer.")
 
 

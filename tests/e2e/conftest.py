@@ -36,6 +36,14 @@ def claude_binary() -> str:
     return binary
 
 
+def opencode_binary() -> str:
+    """Return the client named by OPENCODE_BIN. A missing client is a failure here too."""
+    binary = os.environ.get("OPENCODE_BIN", "")
+    if not binary or not Path(binary).exists():
+        pytest.fail("OPENCODE_BIN does not name OpenCode: run 'make e2e', which installs it.")
+    return binary
+
+
 def all_is_read(paths: Paths) -> bool:
     """Return whether a daemon reports that all events are drained and all day dreams done."""
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sqlite3
 import subprocess
 import sys
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import World, all_is_read
+from tests.e2e.conftest import World, all_is_read, opencode_binary
 from tests.e2e.model_server import Body, conversation, say, texts, use
 from tests.waiting import until
 
@@ -23,9 +22,7 @@ class OpenCode:
     """OpenCode with its own settings in the world's home folder."""
 
     def __init__(self, world: World) -> None:
-        self.binary = os.environ.get("OPENCODE_BIN", "")
-        if not self.binary or not Path(self.binary).exists():
-            pytest.fail("OPENCODE_BIN does not name OpenCode: run 'make e2e', which installs it.")
+        self.binary = opencode_binary()
         self.world = world
         self.config = world.folder / ".config" / "opencode"
         self.config.mkdir(parents=True)

@@ -123,10 +123,9 @@ def test_each_fault_is_told_from_an_answer() -> None:
     assert fault(said("m", "Ye"), finished("unknown")) == (ErrorKind.SERVER, "The server's answer was cut off.")
     assert fault(finished()) == (ErrorKind.CRASH, "The client gave no answer.")
     assert fault(code=-9) == (ErrorKind.CRASH, "The client ended with code -9 and no answer.")
-    assert fault(timed_out=True, silent=9.0) is not None
-    assert fault(timed_out=True, silent=9.0)[0] is ErrorKind.HANG
-    running = observed("tool", id="c", status="running")
-    assert fault(running, timed_out=True, silent=9.0)[0] is ErrorKind.TIMEOUT
+    asked, running = observed("init", servers={}), observed("tool", id="c", status="running")
+    late = [fault(*lines, timed_out=True, silent=9.0) for lines in ([], [asked], [asked, running])]
+    assert [found and found[0] for found in late] == [ErrorKind.CRASH, ErrorKind.HANG, ErrorKind.TIMEOUT]
 
 
 JSON = recursive(
@@ -160,6 +159,8 @@ def test_a_session_that_spends_its_limit_or_retries_without_end_is_ended(tmp_pat
     assert run([said("m", "1"), finished("tool-calls"), finished("tool-calls")], 0.015)[0] is ErrorKind.BUDGET
     retries = [observed("retry", attempt=number, next=0, message="scripted") for number in (1, 2, 3)]
     assert run([observed("refused", status=500, retryAfter=None), *retries]) == (ErrorKind.SERVER, 0.0)
+    cut = [said("m", "No"), finished("unknown")] * 3
+    assert run(cut)[0] is ErrorKind.SERVER
     far = observed("retry", attempt=1, next=4e12, message="scripted")
     assert run([observed("refused", status=429, retryAfter="700"), far]) == (ErrorKind.RATE_LIMIT, 700.0)
 
