@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
+from memeval.claudecode.coding import sample
 from memeval.claudecode.processes import end_leftover_processes
 from tests.e2e.bench import Rememberer, asked, bench, command, environment, trajectories
 from tests.e2e.conftest import ROOT
-from tests.e2e.model_server import ModelServer
+from tests.e2e.model_server import ModelServer, conversation
+from tests.memeval.claudecode.coding.solver import Solver
 from tests.waiting import HANGS_SECONDS, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.slow]
@@ -98,9 +100,16 @@ def test_the_grid_is_run_cheapest_first_and_its_question_answered(model: ModelSe
     assert (one["first"]["arm"], one["second"]["arm"], one["difference"], one["questions"]) == ("plugin", "off", 1.0, 2)
 
 
-def test_several_benchmarks_are_run_by_one_command_each_with_its_own_cells(model: ModelServer, tmp_path: Path) -> None:
-    summary = bench(model, tmp_path, "-b", "all", "--offline", "--limit", "1", "--mode", "off", "--no-probe")
-    assert [(cell["benchmark"], cell["questions"]["total"]) for cell in summary["cells"]] == [("sample", 1), ("sample-code", 1)]
+def test_all_benchmarks_that_are_here_are_run_in_the_default_arms_by_one_command(model: ModelServer, tmp_path: Path) -> None:
+    talk, code = Rememberer(golds()), Solver(sample.load_all())
+    model.brain = lambda body: code(body) if code.task_of(conversation(body)) else talk(body)
+    summary = bench(model, tmp_path, "-b", "all", "--offline", "--limit", "1", "--workers", "2", "--embedder", "")
+    cells = {(cell["benchmark"], cell["arm"]): cell["metrics"]["accuracy"]["value"] for cell in summary["cells"]}
+    assert cells == {
+        ("sample", "off"): 0.0, ("sample", "builtin"): 1.0, ("sample", "plugin"): 1.0,
+        ("sample-code", "off"): 1.0, ("sample-code", "builtin"): 1.0, ("sample-code", "plugin"): 1.0,
+    }  # fmt: skip
+    assert {one["benchmark"] for one in summary["comparisons"] if one["role"] == "primary"} == {"sample", "sample-code"}
 
 
 def _killed_after(model: ModelServer, folder: Path, requests: int, *flags: str) -> None:
