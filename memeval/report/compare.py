@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from pathlib import Path
 
 from memeval import stats
 from memeval.core.errors import ConfigError, RunError, UnknownRunError
-from memeval.report.runs import RunResult, ledger_file, load_run, primary_metric
+from memeval.report.runs import RunResult, client_label, ledger_file, load_run, primary_metric
 from memeval.report.table import NONE, Table, interval, p_value, percent, points
 from memeval.results.files import ResultsDir
 from memoryd.core.files import write_atomic
@@ -98,6 +98,7 @@ def warnings(runs: Sequence[RunResult]) -> list[str]:
         ("judge model", [run.judge_model for run in runs]),
         ("number of pieces read", [run.setting("top_k") for run in runs]),
         ("reader", [run.setting("reader") for run in runs]),
+        ("client", [_client(run) for run in runs]),
     ):
         if len(set(values)) > 1:
             shown = ", ".join(f"{run.run_id}: {value or 'none'}" for run, value in zip(runs, values, strict=True))
@@ -107,6 +108,11 @@ def warnings(runs: Sequence[RunResult]) -> list[str]:
         messages.append("The runs have different questions; only those that both of a pair have scored are compared.")
     messages += [line for line in dict.fromkeys(few_clusters(run.clusters) for run in runs) if line]
     return messages
+
+
+def _client(run: RunResult) -> str:
+    client = run.find("claudecode")
+    return client_label(client) if isinstance(client, Mapping) else ""
 
 
 def few_clusters(clusters: int | None) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from memeval.report.boards import boards
+from memeval.report.compare import warnings
 from memeval.report.html.run_page import client_section
 from memeval.report.runs import RunResult
 
@@ -32,6 +33,8 @@ def test_the_client_and_its_version_are_named() -> None:
     assert "<h2>OpenCode</h2>" in text and "OpenCode 1.18.33" in text
     other = replace(RUN, run_id="o", provider="opencode-plugin", data={"claudecode": told})
     assert len(boards([RUN, other])) == 2, "runs of different clients are not on one board"
+    own = replace(RUN, data={"claudecode": TOLD})
+    assert any("differ in client (r: Claude Code, o: OpenCode)" in line for line in warnings([own, other]))
 
 
 def test_other_runs_have_no_such_section() -> None:
