@@ -133,7 +133,7 @@ def read_status(env: "Mapping[str, str]", home: str) -> "dict[str, Any]":
 def on_path(name: str) -> "str | None":
     """Return the first executable with that name on PATH, or None."""
     for folder in os.environ.get("PATH", "").split(os.pathsep):
-        path = os.path.join(folder, name)
+        path = os.path.join(folder, name + (".exe" if sys.platform == "win32" else ""))
         if folder and os.path.isfile(path) and os.access(path, os.X_OK):
             return path
     return None

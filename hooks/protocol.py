@@ -40,6 +40,9 @@ LOGIN_NAMES = (
 )
 
 
+BINARY = getattr(os, "O_BINARY", 0)  # without it, Windows turns each line end that os.write is given into two characters
+
+
 class NoDaemonError(Exception):
     """No daemon is running, or another process listens in its place. The caller should start a daemon."""
 
@@ -104,7 +107,7 @@ def log(home: str, event: str, text: str) -> None:
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
         if os.path.exists(path) and os.path.getsize(path) > LOG_LIMIT:
             os.replace(path, path + ".1")
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | BINARY, 0o600)
         os.write(handle, line.encode("utf-8", "replace"))
         os.close(handle)
     except OSError:
@@ -173,7 +176,7 @@ def spool(home: str, event: str, data: bytes) -> None:
     folder = os.path.join(home, "spool")
     name = f"{time_ns():020d}-{os.getpid()}.{event}"
     temporary = os.path.join(folder, "." + name)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY
     try:
         handle = os.open(temporary, flags, 0o600)
     except FileNotFoundError:

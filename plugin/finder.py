@@ -3,6 +3,7 @@
 import _socket
 import os
 import struct
+import sys
 import threading
 import time
 
@@ -138,5 +139,6 @@ class Finder:
 
 
 def _reap(pid: int) -> None:
-    """Wait for the child process to end, so that it does not become a zombie."""
-    os.waitpid(pid, 0)
+    """Wait for the child process to end, so that it does not become a zombie. Windows has none."""
+    if sys.platform != "win32":
+        os.waitpid(pid, 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import fnmatch
 import http.client
 import json
@@ -13,7 +12,6 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -21,6 +19,7 @@ from typing import IO, Any
 from memeval.benchmarks.reading import file_sha256
 from memeval.core.errors import DataError
 from memeval.specs import BenchmarkSpec, FileSpec, SourceType
+from memoryd.core.files import locked
 
 EVERY_SECONDS = 5.0
 
@@ -86,7 +85,7 @@ class Downloader:
         """Return the file, downloading it if it is missing. Raises DataError with instructions for a manual download."""
         target = download.target
         target.parent.mkdir(parents=True, exist_ok=True)
-        with _lock(target.with_name(target.name + ".lock")):
+        with locked(target.with_name(target.name + ".lock")):
             if not target.exists():
                 self._fetch_with_retries(download)
         return target
@@ -204,7 +203,7 @@ def _etag_file(part: Path) -> Path:
 def _keep_etag(file: Path, etag: str) -> None:
     """Store the ETag if it is strong. Only a strong ETag may be used to resume a download (RFC 9110, 13.1.5)."""
     if etag and not etag.startswith("W/"):
-        file.write_text(etag)
+        file.write_text(etag, encoding="utf-8")
     else:
         file.unlink(missing_ok=True)
 
@@ -229,13 +228,6 @@ def _reason(error: Exception) -> str:
     if isinstance(error, urllib.error.HTTPError):
         return f"HTTP {error.code} {error.reason}"
     return str(getattr(error, "reason", "") or error or type(error).__name__)
-
-
-@contextmanager
-def _lock(path: Path) -> Iterator[None]:
-    with path.open("w") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 HUB = "https://huggingface.co"

@@ -23,6 +23,7 @@ from memoryd.core.files import write_atomic
 PLUGIN = "memoryd@memoryd"
 MARKETPLACE = "memoryd"
 FOLDER = "claude-plugin"
+SERVERS = "plugin/mcp.json"
 IN_THE_PACKAGE = "share/memoryd/claude-plugin"  # pyproject.toml installs the plugin's files there.
 INTERPRETER = "interpreter"  # hooks/environment.py reads this file.
 CLIENT_SECONDS = 120.0
@@ -146,7 +147,17 @@ def find_source(home: Path) -> PluginFiles:
         )
     _check_interpreter()
     files[INTERPRETER] = f"{sys.executable}\n{package}\n".encode()
+    if sys.platform == "win32":
+        files[SERVERS] = without_shell(files[SERVERS], sys.executable)
     return PluginFiles(home / FOLDER, files)
+
+
+def without_shell(servers: bytes, python: str) -> bytes:
+    """Return the plugin's file of MCP servers for Windows, which can't start the shell script that it names."""
+    values = orjson.loads(servers)
+    server = values["mcpServers"]["memoryd"]
+    server |= {"command": python, "args": ["-I", "-S", "${CLAUDE_PLUGIN_ROOT}/plugin/stdio_proxy.py"]}
+    return orjson.dumps(values, option=orjson.OPT_INDENT_2)
 
 
 def _packaged_files() -> dict[str, bytes]:

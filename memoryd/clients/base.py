@@ -16,8 +16,10 @@ followed by the session id.
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import stat
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +29,8 @@ import orjson
 
 from memoryd.core.tool_calls import ToolReply, tool_output
 
+# `sh` would exit with 2 if memoryd was deleted, with which a hook blocks the prompt.
+_IF_THERE = '[ ! -r "$0" ] || . "$0"'
 CLIENT_KEY = "MEMORYD_CLIENT"
 """Name of the client, as an environment variable of hooks and as a header of event records."""
 
@@ -67,11 +71,13 @@ class System:
         user_home: The user's home folder.
         env: The environment variables.
         which: Returns the path of a program, like `shutil.which`.
+        windows: Whether it is Windows, where clients run commands with PowerShell.
     """
 
     user_home: Path
     env: Mapping[str, str]
     which: Callable[[str], str | None]
+    windows: bool = sys.platform == "win32"
 
     def folder(self, variable: str, default: str) -> Path:
         """Return the folder named by the variable, or `default` below the user's home folder."""
@@ -91,6 +97,11 @@ class Installed:
     config: Path
 
 
+def powershell_quoted(text: str) -> str:
+    """Return a text as one literal of PowerShell, which also takes curly quotation marks for quotes."""
+    return "'" + "".join(character * 2 if character in "'\u2018\u2019\u201a\u201b" else character for character in text) + "'"
+
+
 @dataclass(frozen=True, slots=True)
 class Product:
     """The installation of memoryd that a client is connected to.
@@ -98,10 +109,12 @@ class Product:
     Attributes:
         root: The folder with memoryd's `hooks/` and `plugin/`.
         home: memoryd's home folder, or None for the default one.
+        python: An interpreter, for Windows, which runs no shell scripts.
     """
 
     root: Path
     home: Path | None = None
+    python: str = sys.executable
 
     @property
     def hook(self) -> Path:
@@ -111,10 +124,28 @@ class Product:
         """
         return self.root / "hooks" / "hook.sh"
 
-    @property
-    def program(self) -> Path:
-        """Path of the `memoryd` program. `memoryd mcp` is the MCP server on standard input and output."""
-        return self.root / "plugin" / "bin" / "memoryd"
+    def server(self, system: System) -> tuple[str, list[str]]:
+        """Return the program and the arguments of the MCP server on standard input and output."""
+        if system.windows:
+            return self.python, ["-I", "-S", str(self.root / "plugin" / "stdio_proxy.py")]
+        return str(self.root / "plugin" / "bin" / "memoryd"), ["mcp"]
+
+    def hook_program(self, system: System) -> list[str]:
+        """Return the program that passes an event to the daemon, and its arguments before the event's name."""
+        if system.windows:
+            return [self.python, "-I", "-S", str(self.hook.with_name("hook.py"))]
+        return ["sh", str(self.hook)]
+
+    def hook_command(self, system: System, client: str, event: str) -> str:
+        """Return the shell command of a client's hook. It passes an event, with Claude Code's name of it, to the daemon."""
+        env = {CLIENT_KEY: client, **self.env}
+        if not system.windows:
+            names = [f"{name}={value}" for name, value in env.items()]
+            return shlex.join(["env", *names, "sh", "-c", _IF_THERE, str(self.hook), event])
+        script = powershell_quoted(str(self.hook.with_name("hook.py")))
+        sets = "".join(f"$env:{name}={powershell_quoted(value)}; " for name, value in env.items())
+        call = f"& {powershell_quoted(self.python)} -I -S {script} {event}"
+        return f"{sets}if (Test-Path -LiteralPath {script}) {{ {call} }}; exit 0"
 
     @property
     def env(self) -> dict[str, str]:

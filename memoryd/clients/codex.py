@@ -11,8 +11,8 @@ from typing import Any, BinaryIO
 import orjson
 
 from memoryd.clients import codex_log
-from memoryd.clients.base import ClientAdapter, FileChange, HookEvent, Installed, LogStatus, Product, System
-from memoryd.clients.edits import HookGroups, hook_command, hook_mark, json_entries, toml_table
+from memoryd.clients.base import CLIENT_KEY, ClientAdapter, FileChange, HookEvent, Installed, LogStatus, Product, System
+from memoryd.clients.edits import HookGroups, json_entries, toml_table
 from memoryd.core.tool_calls import Permission, ToolReply
 
 # Seconds until Codex stops a hook. It allows SessionEnd no more than three.
@@ -93,12 +93,13 @@ class Codex(ClientAdapter):
         """Return the changes that add the hooks and the MCP server."""
         home = self._home(system)
         what = "Add hooks that pass events to memoryd and add memories to sessions"
-        server: dict[str, object] = {"command": str(product.program), "args": ["mcp"]}
+        program, arguments = product.server(system)
+        server: dict[str, object] = {"command": program, "args": arguments}
         # Codex starts servers with few variables of its environment.
         server |= {"env": product.env} if product.env else {}
         server["env_vars"] = [name for name in ("MEMORYD_HOME", "MEMORYD_PYTHON") if name not in product.env]
         return [
-            json_entries(home / "hooks.json", what, {}, hook_groups(product)),
+            json_entries(home / "hooks.json", what, {}, hook_groups(system, product)),
             toml_table(home / "config.toml", "Add the MCP server memoryd", SERVER, server),
         ]
 
@@ -121,14 +122,14 @@ class Codex(ClientAdapter):
         return system.folder("CODEX_HOME", ".codex")
 
 
-def hook_groups(product: Product) -> HookGroups:
+def hook_groups(system: System, product: Product) -> HookGroups:
     """Return the hooks for this installation of memoryd."""
     groups: dict[str, dict[str, Any]] = {}
     for event, seconds in HOOK_SECONDS.items():
         matcher = {"matcher": GUARDED_TOOLS} if event == "PreToolUse" else {}
-        command = hook_command(Codex.name, product, event)
+        command = product.hook_command(system, Codex.name, event)
         groups[event] = {**matcher, "hooks": [{"type": "command", "command": command, "timeout": seconds}]}
-    return HookGroups(groups, hook_mark(Codex.name))
+    return HookGroups(groups, CLIENT_KEY)
 
 
 def _parsed(path: Path, parse: Any) -> dict[str, Any]:
@@ -141,7 +142,7 @@ def _parsed(path: Path, parse: Any) -> dict[str, Any]:
 
 def _positions(hooks: Any) -> Iterable[tuple[str, int]]:
     """Yield Codex's name of each event with a hook of memoryd, and the position of its group."""
-    ours = HookGroups({}, hook_mark(Codex.name))
+    ours = HookGroups({}, CLIENT_KEY)
     for event, groups in hooks.items() if isinstance(hooks, dict) else ():
         for position, group in enumerate(groups if isinstance(groups, list) else ()):
             if ours.is_ours(group):

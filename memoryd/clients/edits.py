@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memoryd.clients.base import CLIENT_KEY, FileChange, Product
+from memoryd.clients.base import FileChange
 from memoryd.core.errors import ConfigError
 
-# `sh` would exit with 2 if memoryd was deleted, with which a hook blocks the prompt.
-_IF_THERE = '[ ! -r "$0" ] || . "$0"'
 _BEGIN, _END = "<!-- memoryd: begin -->", "<!-- memoryd: end -->"
 
 
@@ -27,17 +24,6 @@ def own_file(path: Path, what: str, content: bytes, folder: Path | None = None) 
         return None if present is None or present.startswith(mark) else present
 
     return FileChange(path, what, lambda _: content, revert, folder)
-
-
-def hook_mark(client: str) -> str:
-    """Return the text by which a hook's command is recognised as memoryd's."""
-    return f"{CLIENT_KEY}={client}"
-
-
-def hook_command(client: str, product: Product, event: str) -> str:
-    """Return the shell command of a hook that passes an event, with Claude Code's name of it, to the daemon."""
-    env = [f"{name}={value}" for name, value in product.env.items()]
-    return shlex.join(["env", hook_mark(client), *env, "sh", "-c", _IF_THERE, str(product.hook), event])
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ import orjson
 
 from memoryd.clients import gemini_log
 from memoryd.clients.base import ClientAdapter, FileChange, HookEvent, Installed, LogStatus, Product, System
-from memoryd.clients.edits import hook_command, own_file
+from memoryd.clients.edits import own_file
 from memoryd.core.tool_calls import Permission, ToolReply
 
 # Gemini CLI's events, with Claude Code's names of them. PreCompress is missing: it precedes every request, not only compression.
@@ -88,9 +88,10 @@ class Gemini(ClientAdapter):
     def changes(self, system: System, product: Product) -> Sequence[FileChange]:
         """Return the changes that write the extension's files."""
         folder = self._home(system) / "extensions" / "memoryd"
-        server = {"command": str(product.program), "args": ["mcp"], "env": product.env}
+        program, arguments = product.server(system)
+        server = {"command": program, "args": arguments, "env": product.env}
         manifest = {"name": "memoryd", "version": "1.0.0", "mcpServers": {"memoryd": server}}
-        hooks = {"description": "Hands the session's events to memoryd.", "hooks": _hooks(product)}
+        hooks = {"description": "Hands the session's events to memoryd.", "hooks": _hooks(system, product)}
         return [
             own_file(folder / "gemini-extension.json", "Add an extension that offers memoryd's tools", _json(manifest), folder),
             own_file(
@@ -103,10 +104,10 @@ class Gemini(ClientAdapter):
         return system.folder("GEMINI_CLI_HOME", "") / ".gemini"
 
 
-def _hooks(product: Product) -> dict[str, list[dict[str, Any]]]:
+def _hooks(system: System, product: Product) -> dict[str, list[dict[str, Any]]]:
     groups = {}
     for event, name in EVENTS.items():
-        command = hook_command(Gemini.name, product, name)
+        command = product.hook_command(system, Gemini.name, name)
         hook = {"type": "command", "name": "memoryd", "command": command, "timeout": HOOK_MILLISECONDS}
         groups[event] = [({"matcher": GUARDED_TOOLS} if event == "BeforeTool" else {}) | {"hooks": [hook]}]
     return groups

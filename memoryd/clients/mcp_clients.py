@@ -61,7 +61,8 @@ class McpClient(ClientAdapter):
         """Return the changes that add the MCP server and the rules."""
         layout, folder = self.layout, self.layout.folder(system)
         name, key = layout.servers
-        server = layout.more | {"command": str(product.program), "args": ["mcp"], "env": product.env}
+        program, arguments = product.server(system)
+        server = layout.more | {"command": program, "args": arguments, "env": product.env}
         found = [json_entries(folder / name, "Add the MCP server memoryd", {(key, "memoryd"): server})]
         if layout.rules:
             path, what = folder / layout.rules, "Add rules on when to use memory"
@@ -73,7 +74,7 @@ class McpClient(ClientAdapter):
 def _code_folder(system: System) -> Path:
     if sys.platform == "darwin":
         return system.user_home / "Library" / "Application Support" / "Code" / "User"
-    if sys.platform == "win32":
+    if system.windows:
         return system.folder("APPDATA", "AppData/Roaming") / "Code" / "User"
     return system.folder("XDG_CONFIG_HOME", ".config") / "Code" / "User"
 

@@ -50,7 +50,7 @@ class OpenCode(ClientAdapter):
         """Return the change that writes the plugin file. The plugin also registers the MCP server."""
         path = self._config(system) / "plugin" / "memoryd.js"
         what = "Add a plugin that passes events to memoryd, adds memories to sessions and offers its tools"
-        return [own_file(path, what, plugin(product))]
+        return [own_file(path, what, plugin(system, product))]
 
     @staticmethod
     def database(system: System) -> Path:
@@ -63,10 +63,12 @@ class OpenCode(ClientAdapter):
         return system.folder("XDG_CONFIG_HOME", ".config") / "opencode"
 
 
-def plugin(product: Product) -> bytes:
+def plugin(system: System, product: Product) -> bytes:
     """Return the plugin's source for this installation of memoryd."""
     source = Path(__file__).with_name("opencode_plugin.js").read_text("utf-8")
-    values = {'"@ROOT@"': str(product.root), '"@ENV@"': product.env}
+    program, arguments = product.server(system)
+    server = [program, *arguments] if system.windows else ["sh", program, *arguments]
+    values = {'"@HOOK@"': product.hook_program(system), '"@SERVER@"': server, '"@ENV@"': product.env}
     for name, value in values.items():
         source = source.replace(name, json.dumps(value), 1)
     return source.encode()

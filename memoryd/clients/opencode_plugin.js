@@ -3,9 +3,10 @@
 // answer in time, the session continues without memory.
 import { spawn, spawnSync } from "node:child_process";
 import { homedir } from "node:os";
-import { join } from "node:path";
+import { isAbsolute, join } from "node:path";
 
-const ROOT = "@ROOT@";
+const HOOK = "@HOOK@";
+const SERVER = "@SERVER@";
 const ENV = "@ENV@";
 const ANSWER_MS = 900; // the hook script itself answers within 300 ms
 const LOOKUP_MS = 300;
@@ -17,7 +18,7 @@ const RENAMED = { filePath: "file_path", oldString: "old_string", newString: "ne
 const database = () => {
   const folder = join(process.env.XDG_DATA_HOME || join(homedir(), ".local", "share"), "opencode");
   const named = process.env.OPENCODE_DB || "opencode.db";
-  return named.startsWith("/") ? named : join(folder, named);
+  return isAbsolute(named) ? named : join(folder, named);
 };
 
 const environment = () => {
@@ -27,7 +28,7 @@ const environment = () => {
 
 const patience = () => ANSWER_MS + 1000 * Math.min(4, Number(process.env.MEMORYD_HOOK_SECONDS) || 0);
 
-const arguments_ = (event) => [join(ROOT, "hooks", "hook.sh"), event];
+const arguments_ = (event) => [...HOOK.slice(1), event];
 
 /** Send an event. Resolve to the answer, or to {} if there is none in time. */
 const send = (event, payload) =>
@@ -45,7 +46,7 @@ const send = (event, payload) =>
       }
     };
     try {
-      child = spawn("sh", arguments_(event), { env: environment(), stdio: ["pipe", "pipe", "ignore"] });
+      child = spawn(HOOK[0], arguments_(event), { env: environment(), stdio: ["pipe", "pipe", "ignore"] });
       child.on("error", () => end());
       child.stdin.on("error", () => {});
       child.stdout.on("data", (part) => {
@@ -97,7 +98,7 @@ export const Memoryd = async ({ client, directory }) => {
       if (!session.begun) continue;
       const options = { env: environment(), input: JSON.stringify(payload(id)), timeout: EXIT_MS, stdio: ["pipe", "ignore", "ignore"] };
       try {
-        spawnSync("sh", arguments_("SessionEnd"), options);
+        spawnSync(HOOK[0], arguments_("SessionEnd"), options);
       } catch {
         return; // the next session reads this one's log
       }
@@ -107,7 +108,7 @@ export const Memoryd = async ({ client, directory }) => {
   return {
     config: async (config) => {
       config.mcp ??= {};
-      config.mcp.memoryd ??= { type: "local", command: ["sh", join(ROOT, "plugin", "bin", "memoryd"), "mcp"], environment: ENV };
+      config.mcp.memoryd ??= { type: "local", command: SERVER, environment: ENV };
     },
 
     event: async ({ event }) => {

@@ -27,6 +27,11 @@ if sys.platform == "win32":
 else:
     import fcntl
 
+# Without this flag, Windows turns each line end that `os.write` is given into two characters.
+BINARY = getattr(os, "O_BINARY", 0)
+# Windows can't replace a file while another process reads it.
+REPLACE_SECONDS = 2.0
+PAUSE_SECONDS = 0.02
 TEMPORARY_PREFIX = ".tmp-"
 # Concurrent syncs share one journal commit of the file system, so eight files take little longer than one.
 SYNC_THREADS = 8
@@ -142,11 +147,24 @@ def write_atomic(target: Path, data: bytes, *, ready: Path | None = None, sync_f
     """
     try:
         temporary = ready or _write_temporary(target, data, private=private)
-        temporary.replace(target)
+        _replace(temporary, target)
         if sync_folder:
             sync_dir(target.parent)
     except OSError as error:
         raise StoreError(f"Can't write {target}: {error.strerror}.", fix="Check free space and permissions.") from error
+
+
+def _replace(source: Path, target: Path) -> None:
+    deadline = time.monotonic() + (REPLACE_SECONDS if sys.platform == "win32" else 0)
+    while True:
+        try:
+            source.replace(target)
+            return
+        except PermissionError:
+            if time.monotonic() >= deadline:
+                source.unlink(missing_ok=True)
+                raise
+        time.sleep(PAUSE_SECONDS)
 
 
 def replace_all(files: Sequence[tuple[Path, bytes]]) -> None:
@@ -189,7 +207,7 @@ def append_line(path: Path, line: str, limit_bytes: int = 1_000_000) -> None:
     with contextlib.suppress(FileNotFoundError):
         if path.stat().st_size > limit_bytes:
             path.replace(path.with_name(path.name + ".1"))
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | BINARY, 0o600)
     try:
         os.write(handle, line.rstrip("\n").encode("utf-8", "replace") + b"\n")
     finally:
@@ -217,10 +235,20 @@ def locked(path: Path) -> Iterator[None]:
     make_private_dir(path.parent)
     with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as stream:
         if sys.platform == "win32":
-            msvcrt.locking(stream.fileno(), msvcrt.LK_LOCK, 1)
+            _wait_for_lock(stream)  # msvcrt.LK_LOCK would give up after ten seconds
         else:
             fcntl.flock(stream.fileno(), fcntl.LOCK_EX)
         yield
+
+
+def _wait_for_lock(stream: IO[bytes]) -> None:
+    if sys.platform == "win32":
+        while True:
+            try:
+                msvcrt.locking(stream.fileno(), msvcrt.LK_NBLCK, 1)
+                return
+            except OSError:
+                time.sleep(PAUSE_SECONDS)
 
 
 def read_tail(path: Path, lines: int, limit_bytes: int = 200_000) -> list[str]:

@@ -31,6 +31,7 @@ _ANY_SECTION = re.compile(r"^\s*\[")
 _URL = re.compile(r"^\s*url\s*=\s*(?P<url>\S+)", re.IGNORECASE)
 _SCP = re.compile(r"^(?:[^@/]+@)?(?P<host>[^:/]+):(?!//)(?P<path>.+)$")
 _USER = re.compile(r"^([a-z][a-z0-9+.-]*://)[^/]*@", re.IGNORECASE)
+_DRIVE = re.compile(r"[A-Za-z]:[\\/]")  # a path of Windows, not a host of one letter
 _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://(?P<host>[^/:]+)(?::\d+)?/(?P<path>.+)$", re.IGNORECASE)
 
 
@@ -80,7 +81,7 @@ def normalise_remote(url: str) -> str:
     """Normalise a remote URL to `host/owner/repo` without credentials. Local paths are returned unchanged."""
     url = _USER.sub(r"\1", url)
     match = _SCHEME.match(url) or _SCP.match(url)
-    if not match or url.startswith("file://"):
+    if not match or url.startswith("file://") or _DRIVE.match(url):
         return url.removeprefix("file://").rstrip("/").removesuffix(".git")
     path = match["path"].strip("/").removesuffix(".git")
     return f"{match['host']}/{path}".lower()

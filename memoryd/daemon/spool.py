@@ -13,6 +13,7 @@ import math
 import os
 import re
 import stat
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -170,7 +171,7 @@ class Spool:
 
 def _is_running(path: Path) -> bool:
     """Return whether the process writing the record is still running. The file name contains its id."""
-    if os.name == "nt":  # On Windows, os.kill would terminate the process.
+    if sys.platform == "win32":  # On Windows, os.kill would terminate the process.
         return True
     try:
         os.kill(int(path.name.rpartition("-")[2].partition(".")[0]), 0)

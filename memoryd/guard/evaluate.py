@@ -672,11 +672,21 @@ def relative(path: str, call: ToolCall) -> str | None:
     return _relative_to(path, call.cwd, call.root)
 
 
+_DRIVE = re.compile(r"([A-Za-z]):(?=[\\/])")
+
+
+def _unix_form(path: str) -> str:
+    """Return a path of Windows as Git Bash writes it, such as /c/Users."""
+    return _DRIVE.sub(lambda drive: f"/{drive[1].lower()}", path.replace("\\", "/"), count=1)
+
+
 @lru_cache(maxsize=500)
 def _relative_to(path: str, cwd: str, root: str) -> str | None:
     """Return a path relative to the project's root, or None if unknown. Absolute paths outside the project stay absolute."""
     if "$" in path:
         return None
+    if _DRIVE.match(cwd) or _DRIVE.match(path):
+        path, cwd, root = _unix_form(path), _unix_form(cwd), _unix_form(root)
     base = cwd or "/"
     whole = posixpath.normpath(posixpath.join(base, path))
     root = root or cwd

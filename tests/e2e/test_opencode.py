@@ -115,6 +115,6 @@ def test_opencode_works_when_memoryd_does_not(world: World) -> None:
     client, project = OpenCode(world), world.repository("shop")
     client.connect()
     plugin = client.config / "plugin" / "memoryd.js"
-    plugin.write_text(plugin.read_text().replace('const ROOT = "', 'const ROOT = "/nowhere'))
+    plugin.write_text(plugin.read_text().replace(str(Path(__file__).parents[2]), "/nowhere"))
     client.run("Hello", project)
     assert client.main_requests()
