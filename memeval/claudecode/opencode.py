@@ -44,7 +44,7 @@ from memeval.core.errors import DataError
 from memeval.core.files import json_objects
 from memeval.core.types import Session
 from memeval.models.prices import load_prices
-from memoryd.clients.base import Product
+from memoryd.clients.base import Product, this_system
 from memoryd.clients.opencode import DATABASE, plugin
 from memoryd.core.types import Usage
 
@@ -418,7 +418,7 @@ def _write_plugins(spec: SessionSpec) -> None:
     file.unlink(missing_ok=True)
     if spec.arm.has_plugin and spec.plugin is not None:
         file.parent.mkdir(exist_ok=True)
-        file.write_bytes(plugin(Product(spec.plugin, spec.state.memory_home)))
+        file.write_bytes(plugin(this_system(), Product(spec.plugin, spec.state.memory_home)))
 
 
 # Faults
