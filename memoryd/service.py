@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import datetime
@@ -349,11 +349,20 @@ class Orchestrator:
                 self.checks_revision += 1
         return list(self._checks.values())
 
+    def contradictions(self, ids: Container[str]) -> list[tuple[MemoryItem, MemoryItem]]:
+        """Return the pairs of memories that a link marks as contradictory, if one of them is among the given ones."""
+        pairs = self._graph.use(lambda graph: graph.pairs(LinkType.CONTRADICTS))  # never waits for writers
+        found = ((self._known(one), self._known(other)) for one, other in pairs if one in ids or other in ids)
+        return [(one, other) for one, other in found if one is not None and other is not None]
+
     def _note_checks(self, items: Iterable[MemoryItem]) -> None:
         known = self._checks
         if known is None:
             return
+        items = list(items)
         changed = {item.id: item for item in items if item.check is not None or item.id in known}
+        if any(link.type is LinkType.CONTRADICTS and link.target in known for item in items for link in item.links):
+            self.checks_revision += 1
         if changed:  # A new mapping, so that readers need no lock.
             self._checks = {id: item for id, item in {**known, **changed}.items() if item.check is not None}
             self.checks_revision += 1
@@ -424,9 +433,9 @@ class Orchestrator:
 
     def _unindex(self, ids: Iterable[str]) -> None:
         for id in ids:
-            if self._checks is not None and id in self._checks:
+            if self._checks:
                 self._checks = {other: item for other, item in self._checks.items() if other != id}
-                self.checks_revision += 1
+                self.checks_revision += 1  # the memory may have contradicted a rule
             self._graph.use(partial(GraphStore.delete, id=id))
             if self._vector is not None:
                 self._vector.delete(id)

@@ -127,7 +127,8 @@ def _has(heard: str, token: str) -> bool:
 def _is_form_said(check: Check, heard: str) -> bool:
     if check.form is None or check.form in (Form.PREFIX, Form.CONTAINS, Form.LENGTH):
         return bool(check.example)
-    return _SAID_OF_FORM[check.form].search(heard) is not None
+    said = _SAID_OF_FORM.get(check.form)
+    return said is not None and said.search(heard) is not None
 
 
 def _folded(text: str) -> str:

@@ -45,7 +45,7 @@ from memoryd.daydream.offline.findings import is_retraction, is_wrong_cause, nam
 from memoryd.daydream.offline.moment import asks, binds
 from memoryd.daydream.speakers import short_hash
 from memoryd.language import CONFLICTS, RULES, Assertion, Comparison, Relation, adds, rephrases
-from memoryd.language.entities import find_entities
+from memoryd.language.entities import find_entities, named_places
 from memoryd.language.stems import roots
 
 # HEAD is read together with the log, so for an older statement it might be a later commit.
@@ -229,11 +229,23 @@ def _against_active(candidate: Candidate, found: Iterable[Found]) -> Decision:
     return by[KeepAction.NEW][0] if by[KeepAction.NEW] else Decision(KeepAction.NEW)
 
 
+_WISHES = frozenset({Kind.RULE, Kind.PREFERENCE})
+
+
+def _is_of_another_place(candidate: Candidate, item: MemoryItem) -> bool:
+    """Return whether a rule for a sub-folder meets a general one or one for another folder: both hold in their place."""
+    if candidate.kind not in _WISHES or item.kind not in _WISHES:
+        return False
+    return next(named_places(candidate.content), "") != next(named_places(item.content), "")
+
+
 def _opposed(candidate: Candidate, item: MemoryItem, found: Comparison) -> Decision | None:
     if found.relation is Relation.DIFFERENT:
         return None
     if found.relation in (Relation.SAME, Relation.REFINES):
         return _confirmed(candidate, item, found)
+    if _is_of_another_place(candidate, item):
+        return None
     if is_older(candidate, item):
         return Decision(KeepAction.REFUSED, item.id, "older than what is known")
     if not may_replace(candidate, item):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from memoryd.core.checks import Check, CheckKind
+from memoryd.core.checks import Check, CheckKind, Form
 from memoryd.core.types import AGREED_TAG, Kind, MemoryItem, Scope, Status, Trust
 
 _KINDS = frozenset({Kind.RULE, Kind.PREFERENCE, Kind.DECISION})
@@ -40,7 +41,36 @@ def conflicts(items: Sequence[MemoryItem]) -> list[tuple[MemoryItem, MemoryItem]
         for other in forbidding.get(want, ())
         if one.id != other.id and _meet(one, other)
     }
+    styles = [(item, check) for item in items if item.check for check in item.check.parts() if _demands(check)]
+    for at, (one, check) in enumerate(styles):
+        for other, against in styles[:at]:
+            if one.id != other.id and _meet(one, other) and not _can_both_hold(check, against):
+                found[tuple(sorted((one.id, other.id)))] = (other, one)
     return list(found.values())
+
+
+_BEGINNINGS = frozenset({Form.TICKET, Form.CONVENTIONAL, Form.PREFIX})
+_TYPED = re.compile(r"[a-z]+(?:\([^)]*\))?!?:?$")
+_TICKETED = re.compile(r"[\[(]?(?:[A-Z][A-Z\d]*|#)")
+
+
+def _demands(check: Check) -> bool:
+    """Return whether a check demands how each name of a branch, or each commit message, begins."""
+    return check.kind is CheckKind.BRANCH or check.kind is CheckKind.MESSAGE and check.form in _BEGINNINGS
+
+
+def _can_both_hold(one: Check, other: Check) -> bool:
+    if one.kind is not other.kind:
+        return True
+    if one.kind is CheckKind.BRANCH:
+        return bool({word.partition("*")[0] for word in one.words} & {word.partition("*")[0] for word in other.words})
+    forms = {one.form: one.example, other.form: other.example}
+    if one.form is other.form:
+        short, long = sorted((one.example.lower(), other.example.lower()), key=len)
+        return one.form is not Form.PREFIX or long.startswith(short)
+    if forms.keys() == {Form.CONVENTIONAL, Form.PREFIX}:
+        return _TYPED.match(forms[Form.PREFIX]) is not None
+    return forms.keys() == {Form.TICKET, Form.PREFIX} and _TICKETED.match(forms[Form.PREFIX]) is not None
 
 
 def _wanted(check: Check) -> Iterator[str]:

@@ -7,6 +7,7 @@ nodes of the graph, and the `entities` of an item.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 
 from memoryd.core.text import STOP_WORDS
 
@@ -116,3 +117,18 @@ def find_entities(text: str, limit: int = 12) -> tuple[str, ...]:
         if 1 < len(name) <= MAX_LENGTH and _is_name(kind, name, head, match.start()):
             found.setdefault(name.casefold(), name)
     return tuple(found.values())[: max(0, limit)]
+
+
+# Places to which a rule may be limited
+
+_WITHIN = re.compile(
+    r"\b(?:in|inside|within|under|for|below)\s+[`\"']?(?P<folder>[\w.@-]{1,60}(?:/[\w.@-]{1,60}){0,8}/?)", re.IGNORECASE
+)
+
+
+def named_places(text: str, entities: Sequence[str] = ()) -> Iterator[str]:
+    """Yield the folders to which "in", "under" or "for" may limit a rule: paths, and names that are among the entities."""
+    for match in _WITHIN.finditer(text[:600]):
+        folder = match["folder"].rstrip("/.").removeprefix("./")
+        if ("/" in match["folder"] or folder in entities) and folder not in ("", ".", ".."):
+            yield folder

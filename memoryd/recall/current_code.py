@@ -5,8 +5,7 @@ These are memories about deleted code, and rules limited to another folder. Memo
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 from pathlib import Path, PurePosixPath
 
@@ -14,6 +13,7 @@ from memoryd.citations.check import CodeCheck, CodeState, annotated, overall
 from memoryd.citations.cite import inside, working_tree
 from memoryd.core.project import ProjectRegistry
 from memoryd.core.types import Kind, MemoryItem, Scope, Trust
+from memoryd.language.entities import named_places
 
 
 class CurrentCode:
@@ -65,24 +65,24 @@ class CurrentCode:
 # Rules limited to a sub-folder
 
 _WISHES = frozenset({Kind.RULE, Kind.PREFERENCE})
-_WITHIN = re.compile(
-    r"\b(?:in|inside|within|under|for|below)\s+[`\"']?(?P<folder>[\w.@-]{1,60}(?:/[\w.@-]{1,60}){0,8}/?)", re.IGNORECASE
-)
 
 
 def bound_folder(item: MemoryItem, root: Path) -> str:
     """Return the sub-folder that limits a user's rule or preference according to its wording, or an empty string."""
-    if item.kind not in _WISHES or item.scope is Scope.USER or item.trust is not Trust.INSTRUCTION:
-        return ""
-    for match in _WITHIN.finditer(item.content[:600]):
-        folder = match["folder"].rstrip("/.").removeprefix("./")
-        named = "/" in match["folder"] or folder in item.entities
+    for folder in named_folders(item):
         try:
-            if named and folder not in ("", ".", "..") and (root / folder).is_dir():
+            if (root / folder).is_dir():
                 return folder
         except OSError:
             continue
     return ""
+
+
+def named_folders(item: MemoryItem) -> Iterator[str]:
+    """Yield the folders to which the wording of a user's rule or preference may limit it."""
+    if item.kind not in _WISHES or item.scope is Scope.USER or item.trust is not Trust.INSTRUCTION:
+        return
+    yield from named_places(item.content, item.entities)
 
 
 def binds_here(item: MemoryItem, root: Path, cwd: str) -> bool:

@@ -7,8 +7,8 @@ model, network or disk.
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
-from collections.abc import Sequence
+from collections import OrderedDict, defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
@@ -26,10 +26,10 @@ from memoryd.core.tool_calls import Permission, ToolCall, ToolReply
 from memoryd.core.types import MemoryItem, Scope
 from memoryd.daydream.redact import redact, strip_private
 from memoryd.guard.binding import conflicts, may_bind
-from memoryd.guard.evaluate import AT_END, EDITORS, Result, evaluate, places_of_call
+from memoryd.guard.evaluate import AT_END, EDITORS, OBEYED, Result, evaluate, places_of_call
 from memoryd.guard.index import CheckIndex
 from memoryd.guard.shell import parse_shell
-from memoryd.recall.current_code import bound_folder
+from memoryd.recall.current_code import bound_folder, named_folders
 from memoryd.recall.prompt_block import harmless, render_block
 from memoryd.service import Orchestrator
 
@@ -64,6 +64,7 @@ class Bound:
     items: tuple[MemoryItem, ...]
     contradictions: tuple[tuple[MemoryItem, MemoryItem], ...]
     index: CheckIndex  # of the checks of `items`
+    exceptions: Mapping[str, tuple[MemoryItem, ...]]  # rules of sub-folders by the id of the general rule that they contradict
 
 
 class Guard:
@@ -92,7 +93,9 @@ class Guard:
                 self._bound = {}
             found = self._bound.get(project)
             if found is None:
-                found = self._bound[project] = _bound([item for item in items if _applies(item, project)])
+                mine = [item for item in items if _applies(item, project)]
+                linked = self._service.contradictions({item.id for item in mine}) if mine else []
+                found = self._bound[project] = _bound(mine, [pair for pair in linked if all(_applies(i, project) for i in pair)])
         return found
 
     def mode_of(self, check: Check) -> Mode:
@@ -130,6 +133,8 @@ class Guard:
             check = _in_its_folder(item, item.check, call)
             result = found if check is item.check else evaluate(check, call, before, branch)
             if not result.applies:
+                continue
+            if result.violation and _is_granted(bound.exceptions.get(item.id, ()), call):
                 continue
             if not result.violation:
                 obeyed.append(item.id)
@@ -249,11 +254,27 @@ def _applies(item: MemoryItem, project: str) -> bool:
     return may_bind(item) and (item.scope is Scope.USER or item.project == project)
 
 
-def _bound(items: Sequence[MemoryItem]) -> Bound:
-    against = conflicts(items)
+def _bound(items: Sequence[MemoryItem], linked: Sequence[tuple[MemoryItem, MemoryItem]]) -> Bound:
+    """Leave out contradictory rules. Rules of different folders don't contradict each other; that of a sub-folder goes first."""
+    pairs = {frozenset((one.id, other.id)): (one, other) for one, other in [*conflicts(items), *linked]}
+    against, exceptions = [], defaultdict[str, list[MemoryItem]](list)
+    for one, other in pairs.values():
+        places = [next(named_folders(item), "") for item in (one, other)]
+        if places[0] == places[1]:
+            against.append((one, other))
+        elif not all(places):
+            general, special = (one, other) if places[1] else (other, one)
+            exceptions[general.id].append(special)
     out = {item.id for pair in against for item in pair}
     kept = tuple(item for item in items if item.id not in out)
-    return Bound(kept, tuple(against), CheckIndex([item.check for item in kept if item.check is not None]))
+    index = CheckIndex([item.check for item in kept if item.check is not None])
+    return Bound(kept, tuple(against), index, {id: tuple(special) for id, special in exceptions.items()})
+
+
+def _is_granted(exceptions: Sequence[MemoryItem], call: ToolCall) -> bool:
+    """Return whether a rule of the sub-folder in which the call runs wants what a general rule forbids."""
+    checks = [_in_its_folder(item, item.check, call) for item in exceptions if item.check is not None]
+    return any(check.paths and evaluate(check, call) == OBEYED for check in checks)
 
 
 _path = lru_cache(maxsize=50)(Path)

@@ -403,6 +403,12 @@ class GraphStore:
         )
         return [row[0] for row in found]
 
+    def pairs(self, type: LinkType) -> list[tuple[str, str]]:
+        """Return source and target of all links of a type."""
+        return [
+            (source, target) for source, target in self._db.execute("SELECT source, target FROM edge WHERE type = ?", (type,))
+        ]
+
     def count(self) -> int:
         """Return the number of items."""
         return int(self._db.value("SELECT count(*) FROM memory"))

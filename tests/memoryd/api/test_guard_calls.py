@@ -129,6 +129,27 @@ def test_rules_that_contradict_each_other_do_not_bind_and_both_are_shown(desk: D
     assert {pair["one"]["scope"], pair["other"]["scope"]} == {"project", "user"}
 
 
+def test_a_rule_does_not_bind_while_one_without_a_check_contradicts_it(desk: Desk) -> None:
+    rule(desk, "Sign every commit.")
+    assert bash(desk, "git commit -m a")
+    other = rule(desk, "Never sign commits.")
+    assert bash(desk, "git commit -m a") == {}
+    assert len(desk.user("guard")["contradictions"]) == 1
+    desk.user("forget", id=other)
+    assert bash(desk, "git commit -m a")
+
+
+def test_a_rule_of_a_sub_folder_goes_before_the_general_one_there(desk: Desk) -> None:
+    subprocess.run(["git", "init", "-q", str(desk.folder)], check=True)
+    (desk.folder / "packages" / "web").mkdir(parents=True)
+    general, special = rule(desk), rule(desk, "In packages/web use npm instead of pnpm.")
+    assert desk.user("guard")["contradictions"] == []
+    assert general in bash(desk, "npm ci")["additionalContext"]
+    assert bash(desk, "cd packages/web && npm ci") == {}
+    assert special in bash(desk, "cd packages/web && pnpm install")["additionalContext"]
+    assert bash(desk, "pnpm install") == {}
+
+
 @pytest.mark.parametrize("changes", [{"source": "agent_step"}, {"source": "tool"}, {"scope": "team"}, {"status": "candidate"}])
 def test_only_the_users_own_words_bind(desk: Desk, changes: dict[str, str]) -> None:
     path = Path(desk.user("get_memory", id=rule(desk))["path"])

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from memoryd.core.checks import Check, check_from_dict, check_to_dict
 from memoryd.core.errors import InputError
 from memoryd.core.tool_calls import ToolCall
+from memoryd.core.types import Kind, MemoryItem
+from memoryd.guard.binding import conflicts
 from memoryd.guard.compile import compile_rule
 from memoryd.guard.evaluate import evaluate
 from memoryd.guard.shell import parse_shell
@@ -242,3 +244,21 @@ def test_a_step_that_the_end_requires_is_read_from_the_rule(rule: str, step: str
     check = compile_rule(rule)
     ends = check is not None and "end" in check.words
     assert (check.first[0] if check and ends else "", check.files if check and ends else ()) == (step, files)
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "contradict"),
+    [
+        ("Commit messages begin with a ticket such as SHOP-12.", "Use conventional commits.", True),
+        ('Commit messages start with "[web]".', 'Commit messages start with "[api]".', True),
+        ("Use conventional commits.", "Commit subjects are at most 50 characters long.", False),
+        ("Branches are named feature/….", "Branches are named fix/….", True),
+        ("Never use npm, always pnpm.", "Always use npm.", True),
+        ("Never use npm, always pnpm.", "Never use yarn, always pnpm.", False),
+    ],
+)
+def test_rules_that_cannot_both_be_kept_are_found(one: str, other: str, contradict: bool) -> None:
+    checks = [compile_rule(text) for text in (one, other)]
+    assert all(checks)
+    items = [MemoryItem(text, f"mem_{n}", kind=Kind.RULE, check=checks[n]) for n, text in enumerate((one, other))]
+    assert bool(conflicts(items)) is contradict
