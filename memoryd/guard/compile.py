@@ -773,7 +773,7 @@ def _general(rule: str) -> Check | None:
     if check := _comments(rule):
         return check
     forbids = any(cue.sense is _Sense.FORBID for cue in cues) or _REPLACES.search(rule) is not None
-    if forbids and (check := _branch(rule)):
+    if (forbids or re.search(r"\bprotected\b", rule, re.IGNORECASE)) and (check := _branch(rule)):
         return check
     if forbids and (check := _phrase(rule, named)):
         return check
@@ -1067,14 +1067,51 @@ def _phrase(rule: str, named: Sequence[_Named]) -> Check | None:
     if any(thing.what in (_What.COMMAND, _What.FLAG) and thing.text.startswith(("git ", "-")) for thing in named):
         return None
     if _PARTIAL.search(rule):
-        return None  # "never amend pushed commits": a call does not show whether the commit was pushed.
+        return None  # "never amend pushed commits": a call doesn't show which ones it concerns
+    managers = {"npm", "pnpm", "yarn", "bun", "pip"}
+    others = any(thing.what is _What.COMMAND and thing.text.split()[0] not in managers for thing in named)
+    found: list[str] = []
     for pattern, commands in v.PHRASES:
-        if re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", low):
-            return Check(CheckKind.COMMAND, words=commands)
-    return None
+        if re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", low) and not (others and "global" in pattern):
+            found += commands
+    found += [command for command in _bare_actions(rule) if command not in found]
+    return Check(CheckKind.COMMAND, words=_few(found)) if found else None
 
 
-_BRANCHES = r"main|master|develop|development|trunk|production|prod|staging|stable|live|release|dev|deploy|mainline"
+_BARE_ACTION = re.compile(
+    r"\b(?:never|don't|do not|no|nicht|nie|niemals|kein\w{0,2}|must not|mustn't|may not|stop|avoid|forbidden to)\s(?:ever\s|please\s|just\s|do\s|make\s|create\s|run\s|any\s|git\s|own\s|selbst\s|selber\s){0,3}"
+    r"(?P<verb>push(?:es|ing|en)?|commit(?:s|ting|ten|te)?|merg(?:es?|ing|en)|rebas(?:es?|ing|en)|tag(?:s|ging)?|publish(?:es|ing)?|releases?|deploy(?:s|ments?|ing)?)"
+    r"(?=\s{0,2}(?:$|[,.;:!?()—])|\s(?:anything|please|releases?|versions?|yourself|on your own|for me|by yourself|without (?:asking|permission|approval|my|being asked)|at all|changes|(?:any )?code|your (?:own )?(?:work|changes)|to (?:the )?(?:remote|origin|upstream)|selbst|selber|tags?|(?:and|or|und|oder) (?:push|commit|merge|rebase)\w*)\b)"
+    r"|\b(?P<german>push(?:en|e|t)?|commit(?:ten|te|tet)|merg(?:en|e)|rebasen)\s(?:ist\s|sind\s)?(?:verboten|tabu|untersagt|nicht erlaubt)|\bnicht\s(?:selbst\s|selber\s)?(?P<late>pushen|committen|mergen|rebasen)\b",
+    re.IGNORECASE,
+)
+_MEANT = {
+    "push": "git push",
+    "comm": "git commit",
+    "merg": "git merge",
+    "reba": "git rebase",
+    "tag": "git tag",
+    "tags": "git tag",
+    "tagg": "git tag",
+    "publ": "npm publish",
+}
+
+
+def _bare_actions(rule: str) -> list[str]:
+    """Return the commands of "never push, I do that myself". With another object, such as in "never push secrets", there is none."""
+    found: list[str] = []
+    for match in _BARE_ACTION.finditer(rule):
+        verb = (match["verb"] or match["german"] or match["late"]).lower()
+        command = _MEANT.get(verb[:4], "")
+        if command == "git push" and re.match(r"\stags?\b", rule[match.end() :]):
+            command = "git push --tags"
+        found += [command] if command else []
+        if also := re.match(r"\s(?:and|or|und|oder) (push|commit|merge|rebase)", rule[match.end() :], re.IGNORECASE):
+            found.append(_MEANT[also[1].lower()[:4]])
+    return found
+
+
+_BRANCHES = r"preprod|pre-prod|preproduction|qa|uat|canary|beta|gh-pages|integration|next|main|master|develop|development|trunk|production|prod|staging|stable|live|release|dev|deploy|mainline"
 _BRANCH_NAME = rf"(?:(?:{_BRANCHES})(?:/\*?)?|(?:release|hotfix|feature)s?/[\w*.-]{{1,40}})(?![\w/.-]*\w)"
 _TO_BRANCH = (
     r"\b(?:to|on|onto|into|in|against|at|auf|nach|auf dem|en|a|na|no|sur|vers|em|su|naar|op)\s(?:(?:the|den|dem|la|el|le|our|your|protected)\s){0,2}"
@@ -1099,10 +1136,11 @@ _BRANCH_VERBS: tuple[tuple[str, str], ...] = (
 
 
 def _branch(rule: str) -> Check | None:
-    """Compile "never commit on main" and "don't push to release/*": actions that must not change these branches."""
+    """Compile "never commit on main" and "don't push to release/*": what must not change these branches."""
+    rule = re.sub(r"(?<=\w)-(?=branch)", " ", rule, flags=re.IGNORECASE)
     named = _BRANCH.search(rule) or _BRANCH_BEFORE.search(rule)
     if named is None:
-        return None
+        return _quoted_branch(rule)
     sentence = _sentence_around(rule, named.start(), named.end())
     verbs = [
         command for pattern, command in _BRANCH_VERBS if re.search(rf"(?<![\w-])(?:{pattern})(?!\w|-?m)", sentence, re.IGNORECASE)
@@ -1123,6 +1161,27 @@ def _branch(rule: str) -> Check | None:
     )
 
 
+_QUOTED_BRANCH = re.compile(
+    rf"{_TO_BRANCH[: _TO_BRANCH.index('(?:origin[/ ]')]}[`'\"](?:origin/)?(?P<name>[\w./*-]{{2,40}})[`'\"]|[`'\"](?P<before>[\w./*-]{{2,40}})[`'\"]\s?branch",
+    re.IGNORECASE,
+)
+
+
+def _quoted_branch(rule: str) -> Check | None:
+    """Compile "never push to `preview`", where the branch has an unusual name."""
+    found = _QUOTED_BRANCH.search(rule)
+    if found is None:
+        return None
+    sentence = _sentence_around(rule, found.start(), found.end())
+    verbs = [
+        command for pattern, command in _BRANCH_VERBS if re.search(rf"(?<![\w-])(?:{pattern})(?!\w|-?m)", sentence, re.IGNORECASE)
+    ]
+    name = found["name"] or found["before"]
+    if not verbs or re.search(r"\.\w{1,4}$|/$", name) or name.lower() in v.PROGRAMS:
+        return None
+    return Check(CheckKind.COMMAND, words=_few(verbs), branch=(name,))
+
+
 def _sentence_around(rule: str, start: int, end: int) -> str:
     """Return the sentence, and the next one if it refers to the same branch with "there" or "it"."""
     ends = [match.end() for match in re.finditer(r"(?<!e\.g)(?<!i\.e)(?<!z\.B)[.;!](?=\s|$)|\s—\s", rule)] + [len(rule)]
@@ -1136,7 +1195,8 @@ def _sentence_around(rule: str, start: int, end: int) -> str:
 
 _BRANCH_RULE = re.compile(
     r"^branches:|\bbranch(?:es)?[- ]?(?:names?|namen|prefix(?:es)?)\b|\bnam(?:e|ing) (?:of )?(?:\w{1,10} ){0,2}branch(?:es)?\b|\bbranchnamen\b"
-    r"|\b(?:new |all |every |each |neue |alle )?branch(?:es)?\s(?:must |should |have to |always |names? )?(?:be(?:gin)?s?|start\w{0,3}|follow\w{0,3}|are (?:called|named)|heißen|beginnen|müssen|named|called|prefixed)\b",
+    r"|\b(?:new |all |every |each |neue |alle )?branch(?:es)?\s(?:must |should |have to |always |names? )?(?:be(?:gin)?s?|start\w{0,3}|follow\w{0,3}|are (?:called|named)|heißen|beginnen|müssen|named|called|prefixed|in (?:kebab|snake|lower|camel)\w{0,6}|(?:kebab|lower|snake)[- ]?case|without|contain|carry|include|need|get|use|hat|haben|enthalten)\b"
+    r"|\b(?:no|without) (?:slashes|spaces|underscores|uppercase|capitals?) in branch",
     re.IGNORECASE,
 )
 _BRANCH_PREFIX = re.compile(r"(?<![\w/.*<{-])([A-Za-z][A-Za-z\d_-]{1,20}/)(?!\w+/\w+\.\w)")
@@ -1148,17 +1208,80 @@ _ONE_BRANCH = re.compile(
 
 def _branch_names(rule: str) -> Check | None:
     """Compile "branches are named feature/…" and "work only on branch feature/x"."""
-    if (found := _ONE_BRANCH.search(rule)) and re.search(r"\bbranch", rule, re.IGNORECASE):
+    if check := _no_other_branches(rule):
+        return check
+    if (
+        (found := _ONE_BRANCH.search(rule))
+        and re.search(r"\bbranch", rule, re.IGNORECASE)
+        and found["name"].lower() not in ("you", "the", "this", "same", "current")
+    ):
         return Check(CheckKind.BRANCH, words=(found["name"].rstrip("."),), access=Access.READ)
     if not (found := _BRANCH_RULE.search(rule)) or re.search(r"\b(?:commit|push|merg)\w*", rule, re.IGNORECASE):
         return None
     sentence = _sentence_around(rule, found.start(), found.end())
     before_not = re.split(r"\b(?:not|never|no|nicht|kein\w{0,2}|instead of|rather than|statt)\b", sentence, flags=re.IGNORECASE)
     prefixes = [match[1] for match in _BRANCH_PREFIX.finditer(before_not[0]) if not _NOT_A_FILE.match(match[1] + "x")]
-    if not prefixes and (ticket := re.search(r"\b[A-Z]{2,8}-(?=\d|[NXn#<{])", before_not[0])):
+    rest = before_not[0]
+    if not prefixes and (ticket := re.search(r"\b[A-Z]{2,8}-(?=\d|[NXn#<{])", rest)):
         starts = re.search(r"\b(?:start|begin|prefix|lead|anfang|beginn)", sentence, re.IGNORECASE)
-        return Check(CheckKind.BRANCH, words=(f"{ticket[0]}*" if starts else f"*{ticket[0]}*",))
-    return Check(CheckKind.BRANCH, words=_few([f"{prefix}*" for prefix in prefixes])) if prefixes else None
+        digit = "[0-9]" if re.match(r"\d|[Nn#<{]", rest[ticket.end() :]) else ""
+        return Check(CheckKind.BRANCH, words=(f"{ticket[0]}{digit}*" if starts else f"*{ticket[0]}{digit}*",))
+    if not prefixes and (style := _style_of_names(sentence)):
+        return Check(CheckKind.BRANCH, words=(style,))
+    if (
+        re.search(r"\b(?:hotfix|bugfix|fix|release|spike|experiment\w{0,3})[- ]branch", sentence, re.IGNORECASE)
+        and len(prefixes) < 2
+    ):
+        return None  # a rule on some branches only
+    return Check(CheckKind.BRANCH, words=_few([_with_ticket(rest, prefix) for prefix in prefixes])) if prefixes else None
+
+
+def _with_ticket(text: str, prefix: str) -> str:
+    """Return the pattern of names with a prefix, and with the ticket that the text has after it, as in `feature/SHOP-<nr>`."""
+    found = re.search(rf"{re.escape(prefix)}([A-Z]{{2,8}}-)(?=\d|[NXn#<{{])", text)
+    return f"{prefix}{found[1]}[0-9]*" if found else f"{prefix}*"
+
+
+_NO_OTHER = re.compile(
+    r"\bstay\b[^.;]{0,20}\bon (?:the|this|your|that|my) (?:\w+ )?branch\b|\b(?:never|don't|do not|no|without asking)\b[^.;]{0,20}\b(?:switch\w{0,3}|chang\w{1,3}|check(?:ing)? ?out|checkouts?|leav\w{1,3}|hop\w{0,4})(?:/\w{4,10})?\b[^.;]{0,20}\bbranch(?:es)?\b"
+    r"|\bbleib\w?\b[^.;]{0,30}\bbranch\b|\bbranch\b[^.;]{0,20}\bnicht (?:wechseln|verlassen)\b|\bnicht\b[^.;]{0,20}\bbranch\w{0,2} wechseln\b",
+    re.IGNORECASE,
+)
+_NO_NEW_BRANCHES = re.compile(
+    r"\b(?:never|don't|do not|no|kein\w{0,2})\b[^.;]{0,20}\b(?:(?:creat|mak|open|start|anleg|erstell)\w{0,4}\s(?:any\s|new\s|own\s|a\s|your\s){0,3}|new\s|neue\w?\s)branch(?:es)?\b(?!\s(?:from|off|named|called|without|with|under))|\bkeine\w? (?:neuen )?branches\s(?:anlegen|erstellen)",
+    re.IGNORECASE,
+)
+_CURRENT = "<current>"  # matches no name, so that each other branch is forbidden
+
+
+def _no_other_branches(rule: str) -> Check | None:
+    """Compile "stay on this branch" and "don't create branches"."""
+    if _NO_OTHER.search(rule) and not _ONE_BRANCH_NAME.search(rule):
+        return Check(CheckKind.BRANCH, words=(_CURRENT,), access=Access.READ)
+    return Check(CheckKind.BRANCH, words=(_CURRENT,)) if _NO_NEW_BRANCHES.search(rule) else None
+
+
+_ONE_BRANCH_NAME = re.compile(
+    r"\bbranch [`'\"]?\w{1,20}[/-]\w|[`'\"][\w-]{1,20}/[\w.-]{1,30}[`'\"]|\b\w{2,12}/[\w-]{2,30}(?!\w| to\b)(?<!checkout/switch)(?<!switch/checkout)"
+)
+_NAME_STYLES: tuple[tuple[str, str], ...] = (
+    (r"kebab[- ]?case|hyphens?,? (?:not|no) underscores|dash-case|bindestrich\w{0,3}", "<kebab-case>"),
+    (r"snake[- _]?case|underscores?,? (?:not|no) (?:hyphens|dashes)|unterstrich\w{0,3}", "<snake_case>"),
+    (r"pascal[- ]?case|upper camel ?case", "<PascalCase>"),
+    (r"(?:lower )?camel[- ]?case", "<camelCase>"),
+    (r"lower[- ]?case|kleingeschrieben|klein(?:buchstaben)?|minuscul\w{1,3}|minúscul\w{1,3}", "<lower-case>"),
+    (r"(?:no|without|kein\w{0,2}|ohne|never) (?:spaces|blanks|leerzeichen)", "<no spaces>"),
+    (r"(?:no|without|kein\w{0,2}|ohne|never) (?:slash(?:es)?|schrägstrich\w{0,2})", "<no slash>"),
+)
+
+
+def _style_of_names(text: str) -> str:
+    """Return the style of names that a text asks for, or "" if there is none or it is refused."""
+    for pattern, style in _NAME_STYLES:
+        found = re.search(rf"(?<![\w-])(?:{pattern})(?![\w])", text, re.IGNORECASE)
+        if found and not _NOT_BEFORE.search(text[: found.start()]):
+            return style
+    return ""
 
 
 # Locations of new files

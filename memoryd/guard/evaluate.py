@@ -300,12 +300,33 @@ def runs(command: ShellCommand, wanted: str) -> bool:
         arguments = [word.lstrip("0") or word if word.isdigit() else word for word in arguments]
     wanted_arguments = [word for word in pattern[1:] if not word.startswith("-")]
     program = _program(words[0])
+    if program == "git" and len(pattern) == 2 and _only_shows(words, arguments):
+        return False
     arguments, wanted_arguments = _usual(program, arguments), _usual(program, wanted_arguments)
     if not _gets(words, arguments, wanted_arguments):
         return False
     flags = [part for word in pattern[1:] if word.startswith("-") for part in _single_flags(pattern[0], word)]
     forced = _program(words[0]) == "git" and arguments[:1] == ["push"] and any(word.startswith("+") for word in arguments[1:])
     return all(_has_flag(command, flag) or (forced and flag in ("--force", "-f")) for flag in flags)
+
+
+_SHOWING: Mapping[str, frozenset[str]] = {
+    "tag": frozenset("-l --list -n --contains -v --verify --points-at --merged --no-merged".split()),
+    "stash": frozenset({"list", "show"}),
+    "remote": frozenset({"-v", "show", "get-url"}),
+    "config": frozenset("--get --get-all --list -l --show-origin".split()),
+    "worktree": frozenset({"list"}),
+    "submodule": frozenset({"status", "summary"}),
+    "bisect": frozenset({"log", "view"}),
+}
+
+
+def _only_shows(words: Sequence[str], arguments: Sequence[str]) -> bool:
+    """Return whether a command of git with several uses only shows something, such as `git tag -l`."""
+    known = _SHOWING.get(arguments[0] if arguments else "")
+    if known is None:
+        return False
+    return not known.isdisjoint(words) or arguments[0] in ("tag", "remote") and len(arguments) == 1
 
 
 # Programs that take several targets in any order, as in `make clean check`.
@@ -350,7 +371,23 @@ def _mentions(command: ShellCommand, name: str) -> bool:
 def _is_branch(name: str, patterns: Sequence[str]) -> bool:
     from fnmatch import fnmatchcase
 
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+    return any(has_style(name, pattern) if pattern in STYLES else fnmatchcase(name, pattern) for pattern in patterns)
+
+
+_STYLE_OF_PART: Mapping[str, str] = {
+    "<kebab-case>": r"[a-z\d.]+(?:-[a-z\d.]+)*",
+    "<snake_case>": r"[a-z\d.]+(?:_[a-z\d.]+)*|__\w+__", "<PascalCase>": r"[A-Z][a-zA-Z\d.]*",
+    "<camelCase>": r"[a-z][a-zA-Z\d.]*", "<lower-case>": r"[^A-Z]+", "<no spaces>": r"\S+",
+}  # fmt: skip
+STYLES = frozenset({*_STYLE_OF_PART, "<no slash>"})
+
+
+def has_style(name: str, style: str) -> bool:
+    """Return whether each part of a branch or path has a style. Ticket numbers such as SHOP-12 have any."""
+    if style == "<no slash>":
+        return "/" not in name
+    parts = re.sub(r"(?<![\w])[A-Z]{2,10}-\d{1,7}-?", "", name).split("/")
+    return all(not part or re.fullmatch(_STYLE_OF_PART[style], part) is not None for part in parts)
 
 
 _ENDS = frozenset("--abort --quit --dry-run".split())

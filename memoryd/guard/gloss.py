@@ -90,6 +90,8 @@ _WEST = _table(
     rama|ramas|branche|ramo|ветку|ветка|ветке|gałąź = branch
     сообщение коммита|сообщения коммитов|сообщения коммита|коммиты|коммитов|коммита|коммит|коммите = commit
     haz commit|hagas commit|hacer commit|commitear|commitez|committez|commiter|faça commit|fazer commit|commitar|commite|fare commit|коммить|коммитить|commituj|commita = commit
+    pousse|poussons|subas|subir|sube|empujes|suba|subam|pushare|wypychaj|wypychać|mergee|mergea|pushees|pusher = push
+    fusionne|fusionner|fusionnez|mergez|merger|mergees|fusiones|fusionar|mergiare|unire|merguj|mergować|мержи|мержить|сливай|merges = merge
     haz push|hagas push|hacer push|pushear|poussez|pousser|faça push|fazer push|enviar|fare push|push-ez|пушить|пушь|pushuj|pusha|pushe = push
     toques|tocar|toque|touchez|toucher|touche|toccare|mexa|mexer|aanraken|трогай|трогать|dotykaj|rör = touch
     edites|editar|edite|modifiques|modificar|modifique|modifiez|modifier|modifie|modificare|altere|alterar|cambies|cambiar|wijzig|wijzigen|bewerk|изменяй|изменять|редактируй|edytuj|zmieniaj|ändra = edit
@@ -141,7 +143,7 @@ def in_english(rule: str) -> str:
     """Return the rule with its cue words in English. Rules in English or German are returned unchanged."""
     if _EAST_SIGN.search(rule):
         return _outside_code(rule.translate(_PUNCTUATION), _eastern)
-    if len(_WEST_ONLY.findall(rule)) + len(_WEST_KEYS.findall(rule)) > len(_GERMAN_OR_ENGLISH.findall(rule)):
+    if len(_WEST_ONLY.findall(rule)) + 2 * len(_WEST_KEYS.findall(rule)) > len(_GERMAN_OR_ENGLISH.findall(rule)):
         return _outside_code(rule, _western)
     return rule
 
