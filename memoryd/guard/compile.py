@@ -37,7 +37,8 @@ class _What(Enum):
     CALL = "call"
     LIBRARY = "library"
     FLAG = "flag"
-    UNKNOWN = "unknown"  # In code quotes, but of unknown kind.
+    STATEMENT = "statement"  # of a database
+    UNKNOWN = "unknown"  # in code quotes, but of unknown kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,7 +246,7 @@ def _tokens(rule: str) -> list[_Token]:
         if text.startswith("*.") or "/**" in text or "/*" in text:
             bare = _SENTENCE_END.sub("", text)
         out.append(_Token(bare or text, match.start()))
-        if len(bare) < len(text) and text.endswith((".", "!", "?")):
+        if bare and len(bare) < len(text) and text.endswith((".", "!", "?")):
             out.append(_Token(".", match.end(), boundary=True))
     return out
 
@@ -267,6 +268,27 @@ _HOST = re.compile(
     r"(?:[a-z\d](?:[a-z\d-]{0,40})\.){1,5}(?:internal|local|com|net|org|io|dev|cloud|lan|corp|de|eu|uk|fr|co|app|example|test|localdomain)(?::\d{2,5})?|\d{1,3}(?:\.\d{1,3}){3}(?::\d{2,5})?"
 )
 _FLAG = re.compile(r"--?[A-Za-z][\w-]{0,40}(?:=\S{1,40})?")
+
+
+def _written_in_capitals(tokens: Sequence[_Token], at: int) -> tuple[_What, str, int] | None:
+    """Return the statement of a database or the variable that is written here in capitals."""
+    if statement := _statement(tokens, at):
+        return _What.STATEMENT, statement, len(statement.split())
+    if at and tokens[at - 1].low in _SETS and _VARIABLE.fullmatch(tokens[at].text):
+        return _What.COMMAND, f"{tokens[at].text}=", 1
+    return None
+
+
+_VARIABLE = re.compile(r"[A-Z][A-Z\d]{0,30}(?:_[A-Z\d]{1,30}){1,6}|PATH|PYTHONPATH|TZ|LANG|DEBUG|HOME")
+_SETS = frozenset("set export setting exporting unset override overriding setze setzen exportiere define".split())
+
+
+def _statement(tokens: Sequence[_Token], at: int) -> str:
+    """Return the statement of a database that is written here in capitals, or ""."""
+    words = [token.text for token in tokens[at : at + 2]]
+    return next((found for found in (" ".join(words), words[0]) if found in v.STATEMENTS), "")
+
+
 _FOLDER_WORD = re.compile(r"(?:(?:folder|dir|tree)s?|director(?:y|ies)|ordner|verzeichnis(?:se)?|package|module)$", re.IGNORECASE)
 _STOP_WORDS = frozenset(
     "before after in for here ever to at on without when unless and or again vor nach hier ever anywhere anymore please directly on"
@@ -390,8 +412,8 @@ def _classify(tokens: Sequence[_Token], at: int) -> tuple[_What | None, str, int
         text = text[2:]
     if token.quoted:
         return _quoted_kind(text), text, 1
-    if used := _folder_words(tokens, at):
-        return _What.PATH, text.rstrip("/") + "/", used
+    if special := _written_in_capitals(tokens, at) or _folder(tokens, at):
+        return special
     if _FLAG.fullmatch(text):
         return _What.FLAG, text, 1
     if (match := _CALL.match(text)) and not text.startswith("("):
@@ -400,7 +422,7 @@ def _classify(tokens: Sequence[_Token], at: int) -> tuple[_What | None, str, int
         words, used = _command_words(tokens, at)
         if (
             len(words) > 1
-            and words[1] not in _NO_TARGETS
+            and (words[1] not in _NO_TARGETS or words[1] in v.SUBCOMMANDS.get(words[0], ()))
             and words[1] not in v.PROGRAMS
             or _is_replaced(tokens, at)
             or _is_used_alone(tokens, at)
@@ -408,7 +430,9 @@ def _classify(tokens: Sequence[_Token], at: int) -> tuple[_What | None, str, int
             return _What.COMMAND, " ".join(words), used
     elif _is_program(low):
         words, used = _command_words(tokens, at)
-        if len(words) == 1 and at + used < len(tokens) and tokens[at + used].low in _ABOUT_PROGRAM:
+        if len(words) == 1 and (
+            at + used < len(tokens) and tokens[at + used].low in _ABOUT_PROGRAM or _only_mentioned(tokens, at)
+        ):
             return None, "", used
         return _What.COMMAND, " ".join(words), used
     what, name = _plain_kind(text)
@@ -420,6 +444,19 @@ _ABOUT_PROGRAM = frozenset(
     "rules checks warnings errors scripts images containers config configs configuration files history version versions modules workspaces logs cluster output"
     " fixtures syntax docs documentation plugins blame repo repository hooks account users skripte dateien".split()
 )
+_TO_SERVICES = frozenset("publish publishing push pushing upload uploading release deploy deploying veröffentliche".split())
+
+
+def _only_mentioned(tokens: Sequence[_Token], at: int) -> bool:
+    """Return whether a program alone is no command here, as in "publish to npm" and "interactive git commands"."""
+    before = [token.low for token in tokens[max(at - 3, 0) : at]]
+    if before[-1:] in (["to"], ["on"]) and not _TO_SERVICES.isdisjoint(before):
+        return True
+    follows = tokens[at + 1].low if at + 1 < len(tokens) else ""
+    known = _STOP_WORDS | _FORBID | _WANT | _USING | {"run", "running", "the", "all"}
+    return follows in ("commands", "befehle") and bool(before) and not tokens[at - 1].boundary and before[-1] not in known
+
+
 _TOOLS_AND_WORDS = frozenset("find cat make less ava task python node java ruby black".split())
 
 
@@ -428,6 +465,8 @@ def _is_replaced(tokens: Sequence[_Token], at: int) -> bool:
     before = [token.low for token in tokens[max(at - 2, 0) : at]]
     follows = before[-1:] in (["statt"], ["anstatt"]) or before in (["instead", "of"], ["rather", "than"])
     follows = follows or before[-1:] == ["not"] and at > 2 and tokens[at - 3].low in ("use", "prefer")
+    if before == [",", "not"] and at > 2 and (tokens[at - 3].low in v.PROGRAMS | v.LIBRARIES):
+        return tokens[at].low in _TOOLS_AND_WORDS | _AMBIGUOUS
     return tokens[at].low in _TOOLS_AND_WORDS and follows and (at < 3 or not tokens[at - len(before) - 1].boundary)
 
 
@@ -439,18 +478,21 @@ def _is_used_alone(tokens: Sequence[_Token], at: int) -> bool:
     if not at or tokens[at - 1].low not in _USING:
         return False
     return (
-        at + 1 == len(tokens) or tokens[at + 1].boundary or tokens[at + 1].low in ("instead", "for", "not", "or", "and", "here")
+        at + 1 == len(tokens)
+        or tokens[at + 1].boundary
+        or tokens[at + 1].low in ("with", "mit", "instead", "for", "not", "or", "and", "here")
     )
 
 
 _NO_FOLDERS = frozenset("this that same whole diesem diesen own root new home".split())
 
 
-def _folder_words(tokens: Sequence[_Token], at: int) -> int:
-    """Return how many words name a folder here."""
+def _folder(tokens: Sequence[_Token], at: int) -> tuple[_What, str, int] | None:
+    """Return the folder that is named here by an ordinary word, and how many words name it."""
+    name = tokens[at].text.removeprefix("$ ").rstrip("/") + "/"
     if at + 1 < len(tokens) and _names_folder(tokens[at], tokens[at + 1]):
-        return 2
-    return 1 if at and _is_folder(tokens, at) else 0
+        return _What.PATH, name, 2
+    return (_What.PATH, name, 1) if at and _is_folder(tokens, at) else None
 
 
 def _is_folder(tokens: Sequence[_Token], at: int) -> bool:
@@ -545,7 +587,16 @@ def _command_words(tokens: Sequence[_Token], at: int) -> tuple[list[str], int]:
             and text.lower() not in _STOP_WORDS
             and re.fullmatch(r"[\w:./-]{2,40}", text) is not None
         )
-        if _FLAG.fullmatch(text) or text.lower() in subcommands or is_script or (words[0] == "chmod" and text.isdigit()):
+        if words[0] in ("sudo", "doas") and len(words) == 1 and _is_program(text.lower()):
+            subcommands |= v.SUBCOMMANDS.get(text.lower(), frozenset()) | v.VERBS | {text.lower()}
+        if (
+            words[0] in ("kill", "pkill", "killall")
+            and re.fullmatch(r"-(?:\d{1,2}|[A-Z]{3,7})", text)
+            or text == "."
+            and words == ["git", "add"]
+        ):
+            words.append(text)
+        elif _FLAG.fullmatch(text) or text.lower() in subcommands or is_script or (words[0] == "chmod" and text.isdigit()):
             words.append(text if text.startswith("-") else text.lower())
         elif (
             free
@@ -571,7 +622,7 @@ SCRIPT_WORDS = frozenset({"run", "exec", "dlx"})
 def _quoted_kind(text: str) -> _What:
     first = text.split()[0].lower() if text.split() else ""
     low = text.lower()
-    if _FLAG.fullmatch(text):
+    if _FLAG.fullmatch(text) or re.fullmatch(r"--?[A-Za-z][\w-]{0,40} [\w./:=-]{1,40}", text):
         return _What.FLAG
     if _CALL.match(text) and " " not in text:
         return _What.CALL
@@ -770,7 +821,7 @@ def _assign_contrasts(rule: str, named: Sequence[_Named]) -> None:
 def _general(rule: str) -> Check | None:
     tokens = _tokens(rule)
     named, cues = _named(rule, tokens), _cues(rule, tokens)
-    if check := _comments(rule):
+    if check := _comments(rule) or _wrapper(rule):
         return check
     forbids = any(cue.sense is _Sense.FORBID for cue in cues) or _REPLACES.search(rule) is not None
     if (forbids or re.search(r"\bprotected\b", rule, re.IGNORECASE)) and (check := _branch(rule)):
@@ -783,6 +834,8 @@ def _general(rule: str) -> Check | None:
     forbidden = {thing.text for thing in bad}
     instead = next((thing.text for thing in wanted if thing.what is _What.COMMAND and thing.text not in forbidden), "")
     where = [thing for thing in named if thing.what is _What.PATH]
+    if statements := [thing.text for thing in bad if thing.what is _What.STATEMENT]:
+        return _statements(rule, statements, where)
     for attempt in (_code, _commands, _paths):
         check = attempt(rule, bad, where, instead)
         if check is not None:
@@ -790,6 +843,38 @@ def _general(rule: str) -> Check | None:
     if bad:
         return None
     return _concepts(rule, named, forbids) or _only_there(rule, wanted) or _only_one_of_family(rule, wanted)
+
+
+_WRAPPERS = (("gradle", "./gradlew"), ("mvn", "./mvnw"))
+
+
+def _wrapper(rule: str) -> Check | None:
+    """Compile "only the Gradle wrapper": the program itself is forbidden."""
+    for program, wrapper in _WRAPPERS:
+        names = {"mvn": r"(?:mvn|maven)"}.get(program, program)
+        if re.search(
+            rf"\b{names}\b.{{0,60}}\bwrapper\b|\bwrapper\b.{{0,40}}\b{names}\b|{re.escape(wrapper)}\b.{{0,60}}\b{names}\b|\b{names}\b.{{0,60}}{re.escape(wrapper)}\b",
+            rule,
+            re.IGNORECASE,
+        ):
+            return Check(CheckKind.COMMAND, words=(program,), instead=wrapper) if _INSISTS.search(rule) else None
+    return None
+
+
+_INSISTS = re.compile(r"\b(?:only|always|never|not|use|must|immer|nur|nie|nicht|instead|no)\b", re.IGNORECASE)
+
+
+def _statements(rule: str, statements: Sequence[str], where: Sequence[_Named]) -> Check:
+    """Compile a prohibition of statements, which may be run by a client or be written into code."""
+    commands = Check(CheckKind.COMMAND, words=_few([command for name in statements for command in v.STATEMENTS[name]]))
+    written = [name for name in statements if not v.STATEMENTS[name][0].startswith("redis")]
+    place = _folders([thing for thing in where if thing.within])
+    if not written or not (
+        place or re.search(r"\b(?:migrations?|code|quer(?:y|ies)|sql|scripts?|write|writing|files?)\b", rule, re.IGNORECASE)
+    ):
+        return commands
+    content = Check(CheckKind.CONTENT, words=_few(written), paths=place)
+    return content if place else replace(commands, also=(content,))
 
 
 _COMMENTS_RULE = re.compile(
@@ -903,7 +988,8 @@ def _code(rule: str, bad: Sequence[_Named], where: Sequence[_Named], instead: st
         if not libraries:
             return None
     if libraries and not (calls or words):
-        return Check(CheckKind.CONTENT, words=_few(libraries), imports=True, files=languages, paths=_folders(place))
+        stated = languages if _STATES_LANGUAGE.search(rule) else ()
+        return Check(CheckKind.CONTENT, words=_few(libraries), imports=True, files=stated, paths=_folders(place))
     if not (calls or words):
         return None
     files = languages
@@ -915,6 +1001,12 @@ def _code(rule: str, bad: Sequence[_Named], where: Sequence[_Named], instead: st
     if calls and not words:
         return Check(CheckKind.CONTENT, words=_few(calls), call=True, files=files, paths=_folders(place))
     return Check(CheckKind.CONTENT, words=_few([*words, *(f"{name}(" for name in calls)]), files=files, paths=_folders(place))
+
+
+_STATES_LANGUAGE = re.compile(
+    rf"(?:^|\b(?:in|for|im)\s(?:our\s|the\s|new\s|all\s)?|\bfür\s)(?:{'|'.join(re.escape(name) for name in sorted(v.LANGUAGES, key=len, reverse=True) if name[0] != '.' and name != 'c')})(?:\s(?:code|files?|services?|tests?|projects?))?\b[:,]?",
+    re.IGNORECASE,
+)
 
 
 def _mentions_quoted(rule: str, thing: _Named) -> bool:
@@ -946,9 +1038,17 @@ def _commands(rule: str, bad: Sequence[_Named], where: Sequence[_Named], instead
         word in ("rm", "sed", "mv", "cat") for word in words
     ):
         return None
+    if _FAR_TARGET.search(rule) and all(" " not in word and "=" not in word for word in words):
+        return None  # "don't ssh into production": a call doesn't show which host that is
     cleaned = [" ".join(word.split()) for word in words]
     alternatives = [word for word in cleaned if word != instead]
     return Check(CheckKind.COMMAND, words=_few(alternatives), instead=instead) if alternatives else None
+
+
+_FAR_TARGET = re.compile(
+    r"\b(?:in|into|on|onto|to|against|for|gegen|auf)\s(?:the\s|our\s|any\s)?(?:prod|production|live|staging|remote|produktion)\b",
+    re.IGNORECASE,
+)
 
 
 def _with_flags(rule: str, bad: Sequence[_Named], flags: Sequence[str], words: list[str]) -> tuple[list[str], list[str]]:
@@ -964,7 +1064,8 @@ def _with_flags(rule: str, bad: Sequence[_Named], flags: Sequence[str], words: l
             continue
         plain = " ".join(word for word in owner.split() if not word.startswith("-"))
         bases |= {owner} if plain == owner else set()
-        found.append(f"{plain} {thing.text}")
+        with_value = _with_value(rule, thing)
+        found.append(f"{plain} {thing.text if _action(with_value.removeprefix(thing.text)) else with_value}")
     if not found:
         return [], [owner for flag in flags for owner in v.FLAG_OWNERS.get(flag, ())]
     return [*(word for word in words if word not in bases), *found], []
@@ -1049,6 +1150,8 @@ def _phrase(rule: str, named: Sequence[_Named]) -> Check | None:
         if re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", low):
             place = _folders([thing for thing in named if thing.what is _What.PATH and thing.within])
             languages = _languages(rule)
+            if languages and set(languages) <= set(v.LANGUAGES["sql"]):
+                languages = _few([*files, *languages])  # statements are in other code, too
             calls = [word[:-2] for word in words if word.endswith("()")]
             if not calls and not near:
                 more = [
@@ -1290,26 +1393,72 @@ _NEW_FILES = re.compile(
     r"\b(?:creat\w{1,4}|add(?:ing)?|put|place|new|anlegen|ablegen|lege|leg|neue\w{0,2}|write|drop|dump|generate|save|go|goes|belong\w{0,2}|gehör\w{1,3}|kommen|live|only in|only under|nur in|nur unter|anlegt|erstell\w{1,3}|store)\b",
     re.IGNORECASE,
 )
+_NAMES_FILES = re.compile(
+    r"\bfile ?names?\b|\bnam(?:e|ed|ing)\b|\b(?:kebab|snake|pascal|camel)[- _]?case\b|\b(?:always|only|never|not|must|should|stay|reside|sit|nur|immer|nie|nicht|no)\s(?:\w{1,10}\s){0,3}?(?:in|under|inside|unter|below|next to|beside|outside)\b",
+    re.IGNORECASE,
+)
 _ROOT_WORDS = re.compile(
     r"\b(?:project|repo|repository|repo's|top|workspace|projekt)[- ]?(?:root|top level|wurzel)\b|\b(?:in|to|into|at|im|ins) (?:the |den |dem )?(?:root|top level|projektroot|wurzelverzeichnis|hauptverzeichnis|project root|repo root)\b",
     re.IGNORECASE,
 )
 _TEST_FILES = ("*.test.*", "*.spec.*", "test_*.py", "*_test.py", "*_test.go", "*Test.java", "*_spec.rb", "*Test.kt", "*Test.php")
+_IMAGES = ("*.png", "*.jpg", "*.jpeg", "*.gif", "*.webp", "*.svg", "*.ico", "*.avif", "*.bmp")
 _FILE_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
-    (r"(?:unit )?tests?(?: files?)?|testdateien|specs?", _TEST_FILES),
-    (r"(?:markdown|md)(?: files?|dateien)?|\*?\.md(?: files?)?|docs?|documentation|dokumentation", ("*.md",)),
-    (r"(?:shell )?scripts?|skripte?|\*?\.sh(?: files?)?", ("*.sh",)),
-    (r"migrations?", ("[0-9]*_*.sql", "V[0-9]*__*.sql", "*migration*")),
-    (r"sql migrations?|\*?\.sql(?: files?)?", ("*.sql",)),
-    (r"stories|\*?\.stories\.\*", ("*.stories.*",)),
-    (r"stylesheets?|css(?: files?)?|\*?\.css", ("*.css", "*.scss")),
-    (r"images?|bilder|pngs?", ("*.png", "*.jpg", "*.jpeg", "*.gif", "*.webp")),
-)
+    (r"(?:unit |integration )?tests?(?: (?:files?|cases?|code))?|testdateien|specs?(?: files?)?", _TEST_FILES),
+    (r"(?:e2e|end-to-end)[- ]?(?:tests?|specs?)", ("*.e2e.*", "*.e2e-spec.*", "*.cy.*", "*.spec.*", "test_e2e*")),
+    (r"(?:markdown|md)(?:[- ]?(?:files?|dateien|docs?))?|\*?\.md(?: files?)?|docs?|documentation|dokumentation|dokumente|documents?|notes|notizen|(?:design )?docs?|guides?", ("*.md",)),
+    (r"(?:shell |bash )?scripts?|(?:shell-?)?skripte?n?|\*?\.sh(?: files?)?", ("*.sh", "*.bash")),
+    (r"python[- ]?(?:scripts?|skripte?)", ("*.py",)),
+    (r"migrations?(?: files?)?|migrationen|migration scripts?", ("[0-9]*_*.sql", "V[0-9]*__*.sql", "*migration*", "[0-9]*_*.py", "[0-9]*_*.rb", "[0-9]*_*.php", "[0-9]*_*.js", "[0-9]*_*.ts", "[0-9]*_*.exs")),
+    (r"sql[- ]?(?:migrations?|files?|scripts?|dateien|quer(?:y|ies))|\*?\.sql(?: files?)?", ("*.sql",)),
+    (r"stor(?:y|ies)(?: files?)?|storybook (?:stories|files?)|\*?\.stories\.\*", ("*.stories.*",)),
+    (r"style ?sheets?|(?:s?css|less|sass|styles?)(?:[- ]?(?:files?|dateien|modules?))?|styles|\*?\.css", ("*.css", "*.scss", "*.less", "*.sass")),
+    (r"images?(?: (?:files?|assets?))?|bilder|bilddateien|pngs?|pictures?|screenshots?|logos?|grafiken|photos?|(?:static )?assets?|media(?: files?)?", _IMAGES),
+    (r"icons?|svgs?|svg (?:files?|icons?)|\*?\.svg", ("*.svg", "*.ico")),
+    (r"fonts?(?: files?)?|schriften|schriftarten|web ?fonts?", ("*.woff", "*.woff2", "*.ttf", "*.otf", "*.eot")),
+    (r"mocks?(?: files?)?", ("*.mock.*", "*mock*.*", "*Mock*.*")),
+    (r"fixtures?(?: files?)?|test ?data", ("*fixture*.*", "*.fixture.*")),
+    (r"(?:type ?script )?(?:types?|interfaces?|type definitions?|typings?)(?: files?)?", ("*.d.ts", "*.types.ts", "types.ts", "*.type.ts", "*.interface.ts")),
+    (r"hooks?", ("use[A-Z]*.ts", "use[A-Z]*.tsx", "use[A-Z]*.js", "use[A-Z]*.jsx", "use-*.ts", "use-*.tsx")),
+    (r"components?|komponenten|react[- ]?komponenten|vue[- ]?komponenten", ("[A-Z]*.tsx", "[A-Z]*.jsx", "[A-Z]*.vue", "[A-Z]*.svelte", "*.component.ts")),
+    (r"docker ?files?", ("Dockerfile", "Dockerfile.*", "*.dockerfile", "*.Dockerfile")),
+    (r"(?:docker[- ])?compose files?", ("docker-compose*.y*ml", "compose*.y*ml")),
+    (r"proto(?:buf|s)?(?: (?:files?|definitions?))?|\*?\.proto(?: files?)?", ("*.proto",)),
+    (r"graphql(?: (?:files?|quer(?:y|ies)|schemas?|fragments?|operations?))?", ("*.graphql", "*.gql")),
+    (r"(?:jupyter )?notebooks?|\*?\.ipynb(?: files?)?", ("*.ipynb",)),
+    (r"csvs?(?: files?)?|data ?(?:files?|sets?|dumps?)|datendateien|csv-dateien|\*?\.csv", ("*.csv", "*.tsv", "*.parquet", "*.xlsx", "*.jsonl")),
+    (r"(?:sql|db|database|datenbank)[- ]?dumps?|dumps?", ("*.dump", "*dump*.sql", "*.sql.gz", "*.bak")),
+    (r"diagrams?|diagramme", ("*.drawio", "*.puml", "*.plantuml", "*.mmd", "*.mermaid", "*.dot", "*.excalidraw")),
+    (r"(?:translation|locale|language|i18n)s?(?: (?:files?|strings?|jsons?))?|translations?|übersetzungen|sprachdateien", ("en.json", "de.json", "fr.json", "es.json", "??.json", "??-??.json", "??.yml", "*.po", "messages.*.json", "*.arb", "*.xlf")),
+    (r"(?:html |email |mail )?templates?|vorlagen", ("*.html", "*.j2", "*.jinja", "*.jinja2", "*.twig", "*.erb", "*.hbs", "*.ejs", "*.mjml", "*.tmpl", "*.blade.php")),
+    (r"controllers?", ("*Controller.*", "*_controller.*", "*.controller.*")),
+    (r"services?(?: classes)?", ("*Service.*", "*_service.*", "*.service.*")),
+    (r"repositor(?:y|ies)(?: classes)?", ("*Repository.*", "*_repository.*", "*.repository.*")),
+    (r"middlewares?", ("*Middleware.*", "*middleware.*", "*_middleware.*")),
+    (r"serializers?", ("*Serializer.*", "*_serializer.*", "serializers.py")),
+    (r"adrs?|(?:architecture )?decision records?", ("[0-9][0-9]*-*.md", "adr-*.md", "ADR-*.md", "adr_*.md")),
+    (r"logs?(?: files?)?|logdateien|\*?\.log(?: files?)?", ("*.log",)),
+    (r"terraform(?: (?:files?|code|modules?))?|\*?\.tf(?: files?)?", ("*.tf",)),
+    (r"(?:k8s|kubernetes) (?:manifests?|files?|yamls?)|manifests?", ("*.yaml", "*.yml")),
+    (r"helm (?:charts?|values(?: files?)?)", ("Chart.yaml", "values*.yaml")),
+    (r"(?:github |ci )?workflows?(?: files?)?", ("*.yml", "*.yaml")),
+    (r"(?:ya?ml)(?: files?|-dateien)?|\*?\.ya?ml(?: files?)?", ("*.yml", "*.yaml")),
+    (r"json(?: (?:files?|schemas?))?|json-dateien|\*?\.json(?: files?)?", ("*.json",)),
+    (r"pdfs?(?: files?)?|\*?\.pdf", ("*.pdf",)),
+    (r"source files?|file ?names?|dateinamen", v.CODE_FILES),
+    (r"python (?:files?|modules?|file ?names?)|\*?\.py(?: files?)?", ("*.py",)),
+    (r"(?:typescript|ts|javascript|js) (?:files?|modules?|file ?names?)|\*?\.tsx?(?: files?)?", ("*.ts", "*.tsx", "*.js", "*.jsx")),
+    (r"go (?:files?|packages?)|\*?\.go(?: files?)?", ("*.go",)),
+    (r"benchmarks?(?: files?)?", ("*bench*.*", "*.bench.*", "*_bench.*")),
+    (r"(?:temp(?:orary)?|scratch|throwaway|tmp)[- ](?:files?|scripts?|stuff)|(?:temporäre|temp)[- ]?dateien", ("tmp*", "temp*", "scratch*", "*.tmp", "debug*", "test_script*", "*_tmp.*", "*.bak", "*.orig")),
+)  # fmt: skip
 
 
 def _placement(rule: str) -> Check | None:
-    """Compile rules about the location of new files. Such a rule must specify both the kind of file and the location."""
-    if not _NEW_FILES.search(rule) or re.search(r"\b(?:commit|push|import|before|after|run)\b", rule, re.IGNORECASE):
+    """Compile rules about where new files go. The kind of the files and their place must both be named."""
+    if not (_NEW_FILES.search(rule) or _NAMES_FILES.search(rule)) or re.search(
+        r"\b(?:commit|push|import|before|after|run)\b", rule, re.IGNORECASE
+    ):
         return None
     negated = _NEGATED.search(rule)
     if _ROOT_WORDS.search(rule):
@@ -1330,35 +1479,97 @@ def _placement(rule: str) -> Check | None:
         )
         return Check(CheckKind.PATH, paths=(".",), files=files, new=New.ONLY) if negated and named else None
     tokens = _tokens(rule)
-    subject = next(
-        (
-            (files, match)
-            for pattern, files in _FILE_KINDS
-            if (
-                match := re.match(
-                    rf"(?:\W|\b(?:please|always|all|any|new|every|put|place|create|add|save|store|write|bitte|alle|neue|immer|lege|unit|integration|the|only|keep)\b){{0,8}}(?:{pattern})(?![\w/])",
-                    rule,
-                    re.IGNORECASE,
-                )
-            )
-        ),
-        None,
-    )
+    if check := _name_patterns(rule, tokens):
+        return check
+    subject = _kind_of_files(rule)
     if subject is None:
         return _no_new_files(rule, tokens) if negated else None
-    folders = [
-        thing.text
-        for thing in _named(rule, tokens)
-        if thing.what is _What.PATH and "/" in thing.text and not re.search(r"[*]|\.\w{1,5}$", thing.text) and thing.at >= subject[1].end()
-        and re.search(r"\b(?:in|into|under|to|unter|nach|inside|below)\s(?:the\s|den\s|dem\s)?[`'\"]?$", rule[: thing.at + (rule[thing.at] in "`'\"")], re.IGNORECASE)
-    ]  # fmt: skip
-    until = negated.start() if negated else len(rule)
-    allowed = [folder for folder in folders if rule.index(folder) < until]
+    files, end = subject
+    allowed, forbidden = _places_of_files(rule, tokens, end)
     if allowed:
-        if subject[0] == ("*.md",):
-            allowed += ["README.md", "CHANGELOG.md", "CLAUDE.md", "CONTRIBUTING.md"]  # These files are in their proper place.
-        return Check(CheckKind.PATH, files=subject[0], unless=_few(allowed), new=New.ONLY)
-    return Check(CheckKind.PATH, paths=_few(folders), files=subject[0], new=New.ONLY) if folders else None
+        more = (
+            ("README.md", "CHANGELOG.md", "CLAUDE.md", "CONTRIBUTING.md") if files == ("*.md",) else ()
+        )  # belong where they are
+        check = Check(CheckKind.PATH, files=files, unless=_few([*allowed, *more]), new=New.ONLY)
+        if re.search(
+            r"\b(?:ending|extension|suffix|endung)\b", rule, re.IGNORECASE
+        ):  # files without any ending don't have the right one
+            check = replace(check, also=(Check(CheckKind.PATH, paths=_few(allowed), unless=("*.*",), new=New.ONLY),))
+        return check
+    if forbidden:
+        return Check(CheckKind.PATH, paths=_few(forbidden), files=files, new=New.ONLY)
+    if files == _TEST_FILES and _BESIDE.search(rule):
+        return Check(CheckKind.PATH, paths=("tests/", "test/", "__tests__/", "*/__tests__/*", "spec/"), files=files, new=New.ONLY)
+    style = _style_of_names(rule)
+    return Check(CheckKind.PATH, paths=("*",), files=files, unless=(style,), new=New.ONLY) if style else None
+
+
+_BESIDE = re.compile(r"\b(?:next to|beside|alongside|co-?located?|same (?:folder|directory) as|neben)\b", re.IGNORECASE)
+_BEFORE_KIND = (
+    r"(?:\W|\b(?:please|always|all|any|new|every|each|put|place|create|add|save|store|keep|write|bitte|alle|neue|neuen|immer|lege|leg|unit|integration|the|our|only|no|never|don't|do not|more"
+    r"|react|vue|angular|python|typescript|javascript|go|rust|java|kotlin|database|db|custom|shared|reusable|static|alembic|rails|django|generated|extra|own|design|api|app|helper|one-off|throwaway"
+    r"|in|for|to|a|an|some|you|must|should|kein\w{0,2}|nicht|keine)\b){0,10}"
+)
+
+
+def _kind_of_files(rule: str) -> tuple[tuple[str, ...], int] | None:
+    """Return the patterns of the kind of files that a rule begins with, and where its name ends."""
+    found = [
+        (match.end(), files)
+        for pattern, files in _FILE_KINDS
+        if (match := re.match(rf"{_BEFORE_KIND}(?:{pattern})(?![\w/.])", rule, re.IGNORECASE))
+    ]
+    if not found:
+        return None
+    end, files = max(found, key=lambda pair: pair[0])
+    return files, end
+
+
+_TO_PLACE = re.compile(
+    r"\b(?:in|into|under|to|unter|nach|inside|within|below|at|inside of|im|ins|from|outside|außerhalb)\s(?:the\s|den\s|dem\s|der\s|our\s|folder\s|directory\s|ordner\s){0,2}[`'\"]?$",
+    re.IGNORECASE,
+)
+_PLACED = re.compile(r"[`'\"]?\s(?:folder\s|directory\s)?(?:to|in|under)\b", re.IGNORECASE)
+
+
+def _places_of_files(rule: str, tokens: Sequence[_Token], start: int) -> tuple[list[str], list[str]]:
+    """Return the folders where a rule wants files, and those where it doesn't."""
+    allowed: list[str] = []
+    forbidden: list[str] = []
+    for thing in _named(rule, tokens):
+        text = thing.text.removesuffix("*").removesuffix("*")
+        if thing.what is not _What.PATH or "/" not in text or "*" in text or re.search(r"\.\w{1,5}$", text) or thing.at < start:
+            continue
+        at = thing.at + (rule[thing.at] in "`'\"")
+        end = at + len(thing.text.rstrip("/"))
+        if not (_TO_PLACE.search(rule[:at]) or _PLACED.match(rule[end:].lstrip("/"))):
+            continue
+        first = max((match.end() for match in _SEGMENTS.finditer(rule, 0, at)), default=0)
+        last = next((match.start() for match in _SEGMENTS.finditer(rule, end)), len(rule))
+        refused = _NEGATED.search(rule[first:last]) or _INSTEAD.search(rule[first:at])
+        outside = re.search(r"\b(?:outside|außerhalb)\b", rule[first:at], re.IGNORECASE)
+        (forbidden if bool(refused) is not bool(outside) else allowed).append(text)
+    return allowed, [path for path in forbidden if path not in allowed]
+
+
+_SEGMENTS = re.compile(
+    r"[,;:!—()]|\.(?=\s|$)|(?=\b(?:not|never|instead of|rather than|statt|anstatt|nicht|but|sondern|and not|und nicht)\s)",
+    re.IGNORECASE,
+)
+_INSTEAD = re.compile(r"^(?:instead of|rather than|statt|anstatt)\b", re.IGNORECASE)
+
+
+def _name_patterns(rule: str, tokens: Sequence[_Token]) -> Check | None:
+    """Compile "name tests *.spec.ts, not *.test.ts"."""
+    named = [thing for thing in _named(rule, tokens) if thing.what is _What.PATH and "*" in thing.text and "/" not in thing.text]
+    if len(named) < 2 or not re.search(
+        r"\b(?:nam\w{1,3}|call\w{0,2}|suffix|end\w{0,3}|tests?|files?|heiß\w{1,2}|nenn\w{1,2})\b", rule, re.IGNORECASE
+    ):
+        return None
+    cues = _cues(rule, tokens)
+    _assign(rule, named, cues)
+    bad = [thing.text for thing in named if thing.sense is _Sense.FORBID]
+    return Check(CheckKind.PATH, paths=_few(bad), new=New.ONLY) if bad and len(bad) < len(named) else None
 
 
 _FORBIDDEN_FILES = re.compile(
@@ -1447,7 +1658,7 @@ def _companion(rule: str) -> Check | None:
     if not _BEFORE.search(rule) or re.search(r"\bmessages?\b|\bnachrichten?\b", rule, re.IGNORECASE):
         return None
     target, step = _parts(rule)
-    if not target:
+    if not target or re.search(r"\b(?:use|prefer|nutze|nimm|verwende)\b", step, re.IGNORECASE):
         return None
     action = _command_in(target)
     action = action if " " in action else _action(target) or action

@@ -167,6 +167,7 @@ _SAME_FLAGS: Mapping[tuple[str, str], tuple[frozenset[str], ...]] = {
     ),
     ("git", "clean"): (frozenset({"--force", "-f"}),),
     ("rm", ""): (frozenset({"--recursive", "-r", "-R"}), frozenset({"--force", "-f"})),
+    ("kill", ""): (frozenset({"-9", "-KILL", "-SIGKILL"}),), ("pkill", ""): (frozenset({"-9", "-KILL", "-SIGKILL"}),),
     ("chmod", ""): (frozenset({"--recursive", "-R"}),),
     ("kubectl", ""): (frozenset({"--namespace", "-n"}),),
     ("npm", "install"): (frozenset({"--global", "-g"}), frozenset({"--save-dev", "-D"})),
@@ -278,6 +279,8 @@ def program_run(command: ShellCommand) -> str:
 def program_wanted(wanted: str) -> str | None:
     """Return the program that a command must run to match the wanted one, or None if any program may match."""
     pattern = _split(wanted)
+    if pattern[1:2] == ("|",):
+        return _program(pattern[2])
     return None if pattern[:1] == ("*",) or "=" in pattern[0] else _program(pattern[0])
 
 
@@ -290,10 +293,18 @@ def runs(command: ShellCommand, wanted: str) -> bool:
     pattern = _split(wanted)
     if pattern[:1] == ("*",) or "=" in pattern[0]:
         return _mentions(command, pattern[-1])
+    if pattern[1:2] == ("|",):  # `curl | sh`
+        return command.source == pattern[0] and _program(command.program) in pattern[2:]
     words = _module(command.words)
     if not words or not pattern or _program(words[0]) != _program(pattern[0]):
         return False
-    if not _HELP.isdisjoint(words[1:]) and _HELP.isdisjoint(pattern):
+    if _program(words[0]) in _CLIENTS and len(pattern) > 1 and pattern[1].isupper() and not pattern[1].startswith("-"):
+        return _executes(command, " ".join(pattern[1:]))
+    if (
+        not _HELP.isdisjoint(words[1:])
+        and _HELP.isdisjoint(pattern)
+        and (_program(words[0]) not in _CLIENTS or "--help" in words)
+    ):
         return False
     arguments = _arguments(words)
     if _program(words[0]) == "chmod":
@@ -366,6 +377,19 @@ def _mentions(command: ShellCommand, name: str) -> bool:
 
 
 # Branches
+
+
+# Clients of databases, to which statements are given as arguments, in a here-document or through a pipe.
+_CLIENTS = frozenset(
+    "redis-cli valkey-cli psql mysql mariadb sqlite3 sqlcmd cqlsh mongosh mongo clickhouse-client duckdb cockroach".split()
+)
+
+
+def _executes(command: ShellCommand, statement: str) -> bool:
+    """Return whether a client of a database gets a statement."""
+    text = " ".join((*command.words[1:], command.here))[:MAX_TEXT]
+    parts = r"\s{1,5}".join(map(re.escape, statement.split()))
+    return re.search(rf"(?<![\w-]){parts}(?![\w-])", text, re.IGNORECASE) is not None
 
 
 def _is_branch(name: str, patterns: Sequence[str]) -> bool:
@@ -553,8 +577,15 @@ def _ends_with_value(word: str) -> bool:
 _EDITS: Mapping[str, str] = {"Edit": "file_path", "Write": "file_path", "MultiEdit": "file_path", "NotebookEdit": "notebook_path"}
 _READS: Mapping[str, str] = {"Read": "file_path"}
 EDITORS = frozenset(_EDITS)
-# Programs that change their file arguments, grouped by what they change: all files, only the last, or only with a flag.
-_CHANGES_ALL = frozenset("rm rmdir unlink shred touch chmod chown truncate tee mkdir patch".split())
+# Programs that change their file arguments, grouped by which ones they change: all, only the last, or only with a flag.
+_CHANGES_ALL = frozenset(
+    "rm rmdir unlink shred touch chmod chown truncate tee mkdir patch trash trash-put sponge vim vi nvim nano emacs ed ex".split()
+)
+_DOWNLOADS = frozenset({"curl", "wget"})
+_INTERPRETERS = frozenset("python python3 node ruby deno bun php".split())
+_WRITES_FILES = re.compile(
+    r"""\bopen\(\s?['"]([^'"\n]{1,200})['"]\s?,\s?(?:mode=)?['"][wax+]|(?:Path|writeFileSync|writeFile|appendFileSync|appendFile|File\.write|file_put_contents)\(\s?['"]([^'"\n]{1,200})['"](?:\)\.(?:write_text|write_bytes|unlink|touch|open\(['"]w)|\s?,)"""  # noqa: E501
+)
 _CHANGES_LAST = frozenset("cp install ln rsync".split())
 _CHANGES_IN_PLACE = re.compile(r"-[a-zA-Z\d]{0,8}i|--in-place")
 _IN_PLACE = frozenset("sed perl ruby gsed yq".split())
@@ -570,7 +601,7 @@ def _path(check: Check, call: ToolCall) -> Result:
     for target, place, created in places_of_call(call, check.access):
         if place is None or not _by_age(check.new, place, created, call):
             continue
-        if any(_is_within(place, path) for path in check.unless):
+        if any(_has_styled_name(place, path) if path in STYLES else _is_within(place, path) for path in check.unless):
             continue
         if check.files and not any(_matches(place, pattern) for pattern in check.files):
             continue
@@ -578,6 +609,12 @@ def _path(check: Check, call: ToolCall) -> Result:
         if within and (violated := _violated(check, target, place or target)):
             return violated
     return NOTHING
+
+
+def _has_styled_name(place: str, style: str) -> bool:
+    """Return whether a file's name has a style. Names in capitals such as README, and those with a leading sign, have any."""
+    stem = posixpath.basename(place).partition(".")[0]
+    return not stem or stem.isupper() or not stem[0].isalpha() or has_style(stem, style)
 
 
 def _by_age(new: New, place: str, created: bool, call: ToolCall) -> bool:
@@ -620,6 +657,8 @@ def _created_by(command: ShellCommand) -> Iterator[str]:
     program, arguments = command.program, [word for word in command.words[1:] if not word.startswith("-")]
     if program in ("touch", "tee"):
         yield from arguments
+    elif program in _DOWNLOADS or program in _INTERPRETERS:
+        yield from _changed_arguments(command)
     elif program in ("mv", "cp", "install", "ln") or (program == "git" and arguments[:1] == ["mv"]):
         yield from arguments[-1:]
 
@@ -683,6 +722,12 @@ def _changed_arguments(command: ShellCommand) -> Sequence[str]:
         return arguments[1:] if arguments[:1] in (["rm"], ["mv"], ["checkout"], ["restore"], ["apply"]) else ()
     if program in _CHANGES_ALL or program == "mv":
         return arguments
+    if program in _DOWNLOADS:
+        return _downloaded(words)
+    if program in _INTERPRETERS:
+        return [match[1] or match[2] for word in words for match in _WRITES_FILES.finditer(word[:2_000])]
+    if program == "sd":
+        return arguments[2:]
     if program in _CHANGES_LAST:
         return arguments[-1:]
     in_place = program in _IN_PLACE and any(_CHANGES_IN_PLACE.match(word) for word in words)
@@ -691,6 +736,19 @@ def _changed_arguments(command: ShellCommand) -> Sequence[str]:
     if in_place or (program in _FORMATTERS and any(word in ("--write", "-w", "--fix", "-i") for word in words)):
         return arguments
     return [word[3:] for word in words if word.startswith("of=")] if program == "dd" else ()
+
+
+def _downloaded(words: Sequence[str]) -> list[str]:
+    """Return the files into which `curl -o` and `wget -O` write."""
+    found = [word.partition("=")[2] for word in words if word.startswith(("--output=", "--output-document="))]
+    for at, word in enumerate(words[:-1]):
+        if (
+            word in ("--output", "--output-document")
+            or re.fullmatch(r"-[a-zA-Z]{0,6}[oO]", word)
+            and not words[at + 1].startswith(("-", "http"))
+        ):
+            found.append(words[at + 1])
+    return found
 
 
 def _read_arguments(command: ShellCommand) -> Iterator[str]:

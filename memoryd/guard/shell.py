@@ -82,7 +82,8 @@ class ShellCommand:
         reads: Files from which its input is redirected.
         here: The text of its here-document.
         assigned: Variables assigned for it or by it, such as `CI=1`.
-        folder: Folder in which it runs after any earlier `cd`. "" is the folder in which the line starts, and None is unknown.
+        source: Name of the program whose output it reads through a pipe.
+        folder: Folder in which it runs after any earlier `cd`. "" is the folder in which the line starts, None is unknown.
     """
 
     words: tuple[str, ...]
@@ -91,6 +92,7 @@ class ShellCommand:
     here: str = ""
     folder: str | None = ""
     assigned: tuple[str, ...] = ()
+    source: str = ""
 
     @property
     def program(self) -> str:
@@ -104,6 +106,9 @@ class _Walk:
     depth: int
     folder: str | None = ""
     found: list[ShellCommand] = field(default_factory=list)
+    piped: dict[int, tuple[str, str]] = field(
+        default_factory=dict
+    )  # program and printed text, by where the reading command starts
 
 
 @cache
@@ -134,6 +139,8 @@ def _visit(walk: _Walk, root: tree_sitter.Node) -> None:
         if isinstance(node, tuple):  # The end of a subshell: `cd` inside has no effect outside.
             walk.folder = node[0]
             continue
+        if node.type == "pipeline":
+            _note_pipes(walk, node)
         if node.type == "redirected_statement":
             body = node.child_by_field_name("body")
             redirects = [child for child in node.children if child.type.endswith("redirect")]
@@ -152,6 +159,17 @@ def _visit(walk: _Walk, root: tree_sitter.Node) -> None:
             if node.type in ("subshell", "command_substitution", "process_substitution"):
                 pending.append((walk.folder,))
             pending += reversed(node.children)
+
+
+def _note_pipes(walk: _Walk, pipeline: tree_sitter.Node) -> None:
+    """Note for each command of a pipeline which program writes to it, and the text if that is printed."""
+    parts = [child for child in pipeline.children if child.is_named]
+    for writer, reader in itertools.pairwise(parts):
+        if writer.type != "command":
+            continue
+        words = tuple(_word(walk.source, child) for child in _words(writer))
+        program = posixpath.basename(words[0]) if words else ""
+        walk.piped[reader.start_byte] = program, " ".join(words[1:]) if program in ("echo", "printf") else ""
 
 
 def _inside(command: tree_sitter.Node) -> list[tree_sitter.Node]:
@@ -190,7 +208,8 @@ def _add(walk: _Walk, node: tree_sitter.Node, redirects: Sequence[tree_sitter.No
         if node.type == "command"
         else ()
     )
-    command = ShellCommand(words, tuple(writes), tuple(reads), here, walk.folder, assigned)
+    source, printed = walk.piped.get(node.start_byte, ("", "")) if node.type == "command" else ("", "")
+    command = ShellCommand(words, tuple(writes), tuple(reads), here or printed, walk.folder, assigned, source)
     walk.found += unwrap(command, walk.depth)
     if command.program == "cd":
         walk.folder = _moved(walk.folder, command.words[1:])

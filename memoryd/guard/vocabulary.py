@@ -144,9 +144,59 @@ PHRASES: tuple[tuple[str, tuple[str, ...]], ...] = (
         r"install\w{0,3} (?:\w{1,20} ){0,2}globally|globally install\w{0,3}|global (?:npm )?(?:installs?|packages)",
         ("npm install -g", "npm i -g", "npm install --global", "pnpm add -g", "yarn global", "bun add -g"),
     ),
+    (
+        r"(?:start|run|launch|restart)\w{0,4} (?:the |a |any |another )?(?:dev|development|local|web)[- ]?server",
+        (
+            "npm run dev",
+            "npm start",
+            "pnpm dev",
+            "pnpm start",
+            "yarn dev",
+            "yarn start",
+            "bun dev",
+            "vite",
+            "next dev",
+            "rails server",
+            "rails s",
+            "manage.py runserver",
+            "flask run",
+            "uvicorn",
+            "php artisan serve",
+            "hugo server",
+            "webpack serve",
+            "ng serve",
+        ),
+    ),
+    (r"publish\w{0,3} (?:\w{1,12} ){0,3}(?:to )?npm", ("npm publish", "pnpm publish", "yarn publish", "yarn npm publish")),
+    (
+        r"pip\w{1,3} (?:curl|wget|scripts?|downloads?|anything)\b.{0,30}\b(?:in)?to (?:a |the )?(?:sh|bash|shell|zsh)|curl ?\| ?(?:sudo )?(?:ba)?sh|curl-(?:pipe-)?(?:ba)?sh|curl to (?:ba)?sh",
+        ("curl | sh bash zsh", "wget | sh bash zsh"),
+    ),
     (r"delete (?:remote )?branches", ("git branch -D", "git branch -d", "git push --delete")),
 )
 """Regular expressions for phrases that stand for commands."""
+
+SQL_CLIENTS = ("psql", "mysql", "mariadb", "sqlite3", "sqlcmd", "duckdb", "clickhouse-client")
+STATEMENTS: Mapping[str, tuple[str, ...]] = {
+    **{
+        name: (f"redis-cli {name}", f"valkey-cli {name}") for name in "FLUSHALL FLUSHDB KEYS SHUTDOWN CONFIG DEBUG SCRIPT".split()
+    },
+    **{
+        name: tuple(f"{client} {name}" for client in SQL_CLIENTS)
+        for name in (
+            "DROP TABLE",
+            "DROP DATABASE",
+            "DROP SCHEMA",
+            "DROP COLUMN",
+            "DROP INDEX",
+            "TRUNCATE",
+            "DELETE FROM",
+            "ALTER TABLE",
+            "GRANT",
+        )
+    },
+}
+"""Statements of databases, with the commands that execute them."""
 
 FLAG_OWNERS: Mapping[str, tuple[str, ...]] = {
     "--no-verify": ("git commit --no-verify", "git push --no-verify"),
