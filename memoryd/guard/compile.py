@@ -942,17 +942,18 @@ _IN_CODE = re.compile(
 )
 
 
+# Names that are also ordinary words. They count only after "in", and at the start of a rule.
+_ORDINARY_LANGUAGES = frozenset("go ts swift react c less compose manifests notebook notebooks templates".split())
+
+
 def _languages(rule: str) -> tuple[str, ...]:
     found: list[str] = []
-    for match in re.finditer(r"[\w.#+]{1,20}", rule.lower()):
-        word = match[0].rstrip(".") or match[0]
-        if (
-            word in v.LANGUAGES
-            and word not in ("go", "ts", "swift", "react")
-            and word != "c"
-            or re.search(rf"(?:\bin (?:\w+ )?|^(?:in )?){re.escape(word)}(?:\b|(?<=[+#])(?!\w))", rule.lower())
-            and word in v.LANGUAGES
-        ):
+    low = rule.lower()
+    for word in dict.fromkeys(match[0].rstrip(".") or match[0] for match in re.finditer(r"[\w.#+]{1,20}", low)):
+        if word not in v.LANGUAGES:
+            continue
+        stated = word not in _ORDINARY_LANGUAGES
+        if stated or re.search(rf"(?:\bin (?:\w{{1,20}} )?|^(?:in )?){re.escape(word)}(?:\b|(?<=[+#])(?!\w))", low):
             found += v.LANGUAGES[word]
     return tuple(dict.fromkeys(found))[:MAX_ENTRIES]
 
@@ -1170,7 +1171,7 @@ def _phrase(rule: str, named: Sequence[_Named]) -> Check | None:
     if any(thing.what in (_What.COMMAND, _What.FLAG) and thing.text.startswith(("git ", "-")) for thing in named):
         return None
     if _PARTIAL.search(rule):
-        return None  # "never amend pushed commits": a call doesn't show which ones it concerns
+        return None  # "never amend pushed commits": a call does not show whether the commit was pushed
     managers = {"npm", "pnpm", "yarn", "bun", "pip"}
     others = any(thing.what is _What.COMMAND and thing.text.split()[0] not in managers for thing in named)
     found: list[str] = []
