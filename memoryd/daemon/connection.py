@@ -57,6 +57,8 @@ class Connections:
         self._core.connections += 1
         try:
             await self._serve(Connection(self._core, Incoming(reader), writer))
+        except asyncio.CancelledError:
+            _logger.debug("a connection was closed because the daemon is shutting down")  # Python 3.11 would log a traceback.
         except (TimeoutError, ConnectionError) as error:
             _logger.debug("a client was too slow or disconnected: %s", type(error).__name__)
         except Exception as error:

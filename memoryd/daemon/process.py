@@ -46,8 +46,8 @@ GRACE_SECONDS = 5.0
 FAILED_START_SECONDS = 1.0
 FIRST_ANSWERS_SECONDS = 0.25
 SWITCH_SECONDS = 0.001  # Makes computing threads yield to hooks sooner (the default is 0.005).
-HOME_CHECK_SECONDS = 0.05
-PREDECESSOR_SECONDS = 3 * HOME_CHECK_SECONDS
+HOME_CHECK_SECONDS = 0.5
+PREDECESSOR_SECONDS = 3.0
 PAUSE_SECONDS = 0.02
 SHORTAGE_SECONDS = 5.0
 NOTHING_TO_RETRY = 2  # Same as for an invalid setting, because another start would fail in the same way.
@@ -192,13 +192,14 @@ class _Daemon:
     async def _guard(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Run a task of the daemon. If it fails, shut down, so that the next client starts a new daemon.
 
-        If a task only ran out of file descriptors, memory or threads, it is restarted.
+        If a task only ran out of file descriptors, memory or threads, it is restarted. `_prepare` then continues with the API
+        that it has created.
         """
         while True:
             try:
                 await work()
             except Exception as error:
-                if not _is_shortage(error) or (work == self._prepare and self._core.api_or_none is not None):
+                if not _is_shortage(error):
                     _logger.exception("a daemon task failed")
                     self._code = 1
                     self._stop("a task failed")
@@ -211,14 +212,16 @@ class _Daemon:
     async def _prepare(self) -> None:
         """Create the API, then load the heavy components."""
         core = self._core
-        try:
-            api = await in_thread(lambda: core.guarded("start", lambda: self._make_api(self._settings, core.info)), "start")
-        except MemorydError as error:
-            await self._give_up(error)
-            return
-        core.set_api(api)
-        core.poked.set()
-        core.worker.start()
+        api = core.api_or_none
+        if api is None:
+            try:
+                api = await in_thread(lambda: core.guarded("start", lambda: self._make_api(self._settings, core.info)), "start")
+            except MemorydError as error:
+                await self._give_up(error)
+                return
+            core.set_api(api)
+            core.poked.set()
+            core.worker.start()
         with contextlib.suppress(TimeoutError):  # Answer waiting calls before loading the rest.
             async with asyncio.timeout(FIRST_ANSWERS_SECONDS):
                 await core.quiet()
@@ -365,7 +368,8 @@ class _Daemon:
 def _is_shortage(error: Exception) -> bool:
     """Return whether the error is a possibly temporary shortage of files, memory or threads."""
     no_thread = isinstance(error, RuntimeError) and "can't start new thread" in str(error)
-    return no_thread or isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _SHORTAGES)
+    no_file = isinstance(error, ImportError) and os.strerror(errno.EMFILE) in str(error)  # a library with native code
+    return no_thread or no_file or isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno in _SHORTAGES)
 
 
 def _on_loop_fault(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

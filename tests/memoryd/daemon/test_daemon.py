@@ -27,7 +27,7 @@ from memoryd.daemon.client import Client
 from memoryd.daemon.contract import Slot
 from memoryd.daemon.core import Core
 from memoryd.daemon.endpoint import LOOPBACK, Endpoint, connect, publish, read_endpoint
-from memoryd.daemon.process import _on_loop_fault, run_daemon
+from memoryd.daemon.process import _Daemon, _on_loop_fault, run_daemon
 from tests.memoryd.daemon.conftest import Running
 from tests.memoryd.daemon.fake_api import FakeApi
 from tests.waiting import HANGS_SECONDS, until
@@ -546,6 +546,36 @@ def test_a_moment_without_open_files_ends_no_duty(run: Callable[..., Any], monke
     with run(lease_minutes=0.0001) as daemon:
         daemon.thread.join(HANGS_SECONDS)
         assert not failures and daemon.code == 0
+
+
+@pytest.mark.parametrize("error", [OSError(errno.EMFILE, "x"), ImportError("lib.so: Too many open files")])
+def test_a_moment_without_open_files_while_parts_are_loaded_only_delays_them(
+    run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    monkeypatch.setattr("memoryd.daemon.process.SHORTAGE_SECONDS", 0.02)
+    failures = [error] * 2
+    plain = _Daemon._warm
+
+    def warm(self, api: Any) -> None:  # type: ignore[no-untyped-def]
+        if failures:
+            raise failures.pop()
+        plain(self, api)
+
+    monkeypatch.setattr(_Daemon, "_warm", warm)
+    with run() as daemon:
+        until(lambda: not failures and daemon.client.call("daemon_info")["warm"])
+        assert daemon.client.call("x") == {"ok": True}
+
+
+def test_an_open_connection_logs_no_traceback_at_the_end(run: Callable[..., Any], caplog: pytest.LogCaptureFixture) -> None:
+    with run() as daemon:
+        endpoint = read_endpoint(daemon.paths)
+        assert endpoint is not None
+        with connect(endpoint, HANGS_SECONDS):
+            until(lambda: daemon.client.call("daemon_info")["connections"] > 1)
+            daemon.client.stop(HANGS_SECONDS)
+            daemon.thread.join(HANGS_SECONDS)
+    assert [record for record in caplog.records if record.exc_info] == []
 
 
 def test_accepting_without_open_files_is_reported_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
