@@ -45,7 +45,7 @@ from memoryd.daydream.offline.findings import is_retraction, is_wrong_cause, nam
 from memoryd.daydream.offline.moment import asks, binds
 from memoryd.daydream.speakers import short_hash
 from memoryd.language import CONFLICTS, RULES, Assertion, Comparison, Relation, adds, rephrases
-from memoryd.language.entities import find_entities, named_places
+from memoryd.language.entities import are_apart, find_entities
 from memoryd.language.stems import roots
 
 # HEAD is read together with the log, so for an older statement it might be a later commit.
@@ -236,7 +236,7 @@ def _is_of_another_place(candidate: Candidate, item: MemoryItem) -> bool:
     """Return whether a rule for a sub-folder meets a general one or one for another folder: both hold in their place."""
     if candidate.kind not in _WISHES or item.kind not in _WISHES:
         return False
-    return next(named_places(candidate.content), "") != next(named_places(item.content), "")
+    return are_apart(candidate.content, item.content)
 
 
 def _opposed(candidate: Candidate, item: MemoryItem, found: Comparison) -> Decision | None:

@@ -34,7 +34,7 @@ from memoryd.core.types import (
 from memoryd.dream.neighbours import CandidatePair, Claim, Neighbourhood, Relations, family
 from memoryd.dream.plan import Action, Change, DreamLimits, PlanBuilder, Retirement, UndecidedConflict, partition, said_at
 from memoryd.language import CONFLICTS, Relation, has_correction
-from memoryd.language.entities import find_entities, normalise_entity
+from memoryd.language.entities import are_apart, find_entities, normalise_entity
 from memoryd.recall.governance import UseCounts, age_days, inherited, value
 
 MERGE_DUPLICATES = "merge_duplicates"
@@ -212,8 +212,14 @@ def resolve_conflicts(builder: PlanBuilder, relations: Relations) -> list[Undeci
     ]
 
 
+_WISHES = frozenset({Kind.RULE, Kind.PREFERENCE})
+
+
 def _concerned(pair: CandidatePair) -> bool:
-    kinds = {pair.earlier.newest.kind, pair.later.newest.kind}
+    one, other = pair.earlier.newest, pair.later.newest
+    kinds = {one.kind, other.kind}
+    if kinds <= _WISHES and are_apart(one.content, other.content):
+        return False
     return not (pair.earlier.forbidden or pair.later.forbidden or Kind.TODO in kinds)
 
 

@@ -132,3 +132,8 @@ def named_places(text: str, entities: Sequence[str] = ()) -> Iterator[str]:
         folder = match["folder"].rstrip("/.").removeprefix("./")
         if ("/" in match["folder"] or folder in entities) and folder not in ("", ".", ".."):
             yield folder
+
+
+def are_apart(one: str, other: str) -> bool:
+    """Return whether two rules name different folders, or only one names a folder, so that each holds in its own place."""
+    return next(named_places(one), "") != next(named_places(other), "")

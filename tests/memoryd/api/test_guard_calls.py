@@ -148,6 +148,9 @@ def test_a_rule_of_a_sub_folder_goes_before_the_general_one_there(desk: Desk) ->
     assert bash(desk, "cd packages/web && npm ci") == {}
     assert special in bash(desk, "cd packages/web && pnpm install")["additionalContext"]
     assert bash(desk, "pnpm install") == {}
+    plan = desk.user("dream", dry_run=True)
+    assert not {change["id"] for change in plan["changes"]} & {general, special}
+    assert desk.user("proposals")["undecided"] == []
 
 
 @pytest.mark.parametrize("changes", [{"source": "agent_step"}, {"source": "tool"}, {"scope": "team"}, {"status": "candidate"}])

@@ -28,15 +28,15 @@ class Desk:
     def user(self, method: str, **params: Any) -> dict[str, Any]:
         return self.api.call(method, {"cwd": str(self.folder), **params})
 
-    def start(self, session: str) -> str:
-        answer = self.api.hook("SessionStart", {"session_id": session, "cwd": str(self.folder), "source": "startup"}, {})
+    def start(self, session: str, source: str = "startup") -> str:
+        answer = self.api.hook("SessionStart", {"session_id": session, "cwd": str(self.folder), "source": source}, {})
         return str(orjson.loads(answer or b"{}").get("hookSpecificOutput", {}).get("additionalContext", ""))
 
     def prompt(self, session: str, text: str) -> str:
         answer = self.api.hook("UserPromptSubmit", {"session_id": session, "cwd": str(self.folder), "prompt": text}, {})
         return str(orjson.loads(answer or b"{}").get("hookSpecificOutput", {}).get("additionalContext", ""))
 
-    def session(self, name: str, asked: str) -> None:
+    def session(self, name: str, asked: str, event: str = "SessionEnd") -> None:
         log = self.folder / f"{name}.jsonl"
         step = {"type": "tool_use", "id": "t", "name": "Edit", "input": {"file_path": str(self.folder / "cart.py")}}
         run = {"type": "tool_use", "id": "r", "name": "Bash", "input": {"command": "pytest -q"}}
@@ -60,7 +60,7 @@ class Desk:
         ]
         log.write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in lines))
         payload = {"session_id": name, "cwd": str(self.folder), "transcript_path": str(log)}
-        self.api.drain_spool_record("SessionEnd", payload, {})
+        self.api.drain_spool_record(event, payload, {})
         self.api.tick()
 
 
@@ -69,6 +69,16 @@ def desk(tmp_path: Path, clock: FakeClock) -> Iterator[Desk]:
     desk = Desk(tmp_path, clock)
     yield desk
     desk.api.close()
+
+
+def test_after_a_compaction_a_session_is_given_where_it_was_and_the_rules_again(desk: Desk) -> None:
+    desk.user("remember", content="Never round prices in the cart.", kind="rule")
+    assert "Never round prices" in desk.start("s1")
+    desk.session("s1", "Add a discount of ten percent to the cart.", event="PreCompact")
+    given = desk.start("s1", "compact")
+    assert "where this session was before its conversation was compacted" in given
+    assert "discount of ten percent" in given
+    assert "Never round prices" in given
 
 
 def test_the_next_session_is_given_once_where_the_last_one_left_off(desk: Desk) -> None:
