@@ -90,7 +90,7 @@ def test_a_rule_from_one_client_is_known_in_the_other(world: World) -> None:
     asked: list[str] = []
 
     def answer(body: Body) -> list[Block]:
-        if not any(tool["name"] == "mcp__memoryd" for tool in body["tools"]):  # Codex starts servers beside the session
+        if not any(tool.get("name") == "mcp__memoryd" for tool in body["tools"]):  # Codex starts servers beside the session
             return [use("exec_command", cmd=f"sleep 0.3; : {len(body['input'])}")]
         if not asked:
             asked.append("recall")

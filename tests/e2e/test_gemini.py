@@ -23,6 +23,7 @@ SETTINGS = """\
   "general": {"enableAutoUpdate": false}
 }
 """
+MAX_CONTENTS = 60
 
 
 class Gemini:
@@ -58,9 +59,12 @@ def test_a_rule_from_one_client_is_known_in_the_other(world: World) -> None:
     (project / "NOTES.md").write_text("From now on always deploy on Fridays.\n")
 
     def answer(body: Body) -> list[Block]:
-        if "contents" in body and "functionResponse" not in json.dumps(body["contents"]):
+        size = len(body.get("contents", []))
+        if not size or size > MAX_CONTENTS or "nothing relevant" in json.dumps(body["contents"]):
+            return [say("Done.")]
+        if "mcp_memoryd_recall" in json.dumps(body["tools"]):
             return [use("mcp_memoryd_recall", query="deployment")]
-        return [say("Done.")]
+        return [use("run_shell_command", command=f"sleep 0.3; : {size}")]  # on a busy machine, the server starts later
 
     world.model.chat = answer
     other.memoryd("connect", "gemini", "codex", "--yes")
