@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import gc
 import os
+import ssl
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from jinja2 import Environment
+from jinja2.bccache import Bucket, BytecodeCache
 
 # On a slow machine an example takes longer, and with other examples on each run a test passes here and fails there.
 # Look for new ones with --hypothesis-profile=default.
@@ -58,7 +62,11 @@ def _nothing_waits_for_the_disk() -> Iterator[None]:
     """Skip syncs to the disk in this process, since tests kill processes but never cut the power."""
     from memoryd.core.db import Database
 
-    prepare = Database._prepare
+    prepare, use_write_ahead_log = Database._prepare, Database._use_write_ahead_log
+
+    def unsynced_use_write_ahead_log(self: Database) -> None:
+        self._connection.execute("PRAGMA synchronous=OFF")
+        use_write_ahead_log(self)
 
     def prepare_unsynced(self: Database, *arguments: Any) -> None:
         prepare(self, *arguments)
@@ -68,4 +76,30 @@ def _nothing_waits_for_the_disk() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda handle: None)
         patch.setattr(Database, "_prepare", prepare_unsynced)
+        patch.setattr(Database, "_use_write_ahead_log", unsynced_use_write_ahead_log)
+        yield
+
+
+class _CompiledTemplates(BytecodeCache):
+    """Compiled templates by their names and sources."""
+
+    def __init__(self) -> None:
+        self._compiled: dict[tuple[str, str], bytes] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        if compiled := self._compiled.get((bucket.key, bucket.checksum)):
+            bucket.bytecode_from_string(compiled)
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        self._compiled[bucket.key, bucket.checksum] = bucket.bytecode_to_string()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _templates_and_certificates_are_loaded_once() -> Iterator[None]:
+    """Share compiled templates, and the context with the system's certificates, which takes 35 ms for each client to make."""
+    from memoryd.console import templates
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(templates, "Environment", functools.partial(Environment, bytecode_cache=_CompiledTemplates()))
+        patch.setattr(ssl, "create_default_context", functools.cache(ssl.create_default_context))
         yield
