@@ -131,6 +131,8 @@ class QuestionResult:
     confidence: float | None = None
     epochs: tuple[str, ...] = ()
     """The answers of all epochs, if the question was answered several times. `hypothesis` is the first one."""
+    guard: str | None = None
+    """What the provider's guard said about the tool call, or None without a guard."""
 
     @property
     def key(self) -> str:
@@ -371,7 +373,15 @@ def light(run: RunResult) -> RunResult:
         entry = question.scores.get(name) if name is not None else None
         return EMPTY if name is None or entry is None else MappingProxyType({name: replace(entry, reason="", judge="")})
 
-    emptied: dict[str, Any] = {"text": "", "answers": (), "hypothesis": None, "epochs": (), "retrieved": (), "seconds": EMPTY}
+    emptied: dict[str, Any] = {
+        "text": "",
+        "answers": (),
+        "hypothesis": None,
+        "epochs": (),
+        "retrieved": (),
+        "seconds": EMPTY,
+        "guard": None,
+    }
     questions = tuple(replace(one, scores=kept(one), **emptied) for one in run.questions)
     return replace(run, questions=questions, data={key: value for key, value in run.data.items() if key != "questions"})
 
@@ -409,6 +419,7 @@ def _question(node: _Node) -> QuestionResult:
         tokens=None if (tokens := number(node.data.get("tokens"))) is None else int(tokens),
         confidence=number(answer.data.get("confidence")) if answer else None,
         epochs=tuple(epoch.text("text") for epoch in answer.items("epochs")) if answer else (),
+        guard=node.text("guard") if "guard" in node.data else None,
     )
 
 

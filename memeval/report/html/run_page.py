@@ -75,6 +75,7 @@ def question_details(question: QuestionResult) -> Html:
                     ("time", _times(question)),
                 ]
             ),
+            _guarded(question),
             el("h3", "Answered"),
             _said(_answers(question), "No answer was made."),
             el("h3", "Expected"),
@@ -85,6 +86,13 @@ def question_details(question: QuestionResult) -> Html:
             [_piece(piece, question) for piece in question.retrieved] or el("p", "Nothing was retrieved.", cls="soft"),
         ]
     )
+
+
+def _guarded(question: QuestionResult) -> Html:
+    """Render what the guard said about a tool call, if the provider has a guard."""
+    if question.guard is None:
+        return join([])
+    return join([el("h3", "The guard said"), _said([question.guard] if question.guard else [], "Nothing; the call is made.")])
 
 
 def _answers(question: QuestionResult) -> Iterable[str]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,7 @@ from memeval.core.types import Case, HookCall, Session, Turn
 from memeval.providers.baselines import RuleWordsProvider
 from memeval.providers.memoryd import MemorydProvider
 from memeval.registry import Catalog
+from memeval.report.html.run_page import question_details
 from memeval.report.runs import RunResult, load_run
 from memeval.results.files import ResultsDir
 from memoryd.guard.compile import compile_rule
@@ -154,6 +157,8 @@ def test_a_guard_by_words_catches_some_violations_and_touches_innocent_calls(run
     assert touched.value == pytest.approx(1 - (spared.value or 0)) and (touched.value or 0) > 0.1
     assert set(caught.by_category) == set(KINDS)
     assert result.primary == "rule_compliance_caught"
+    touched_call = next(question for question in result.questions if question.guard)
+    assert f"The guard said</h3>{touched_call.guard}" in re.sub("<div[^>]*>", "", unescape(question_details(touched_call)))
     assert result.clusters == 12
 
 
