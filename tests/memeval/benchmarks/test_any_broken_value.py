@@ -22,7 +22,7 @@ from .conftest import lines, put, shipped
 
 WRONG: tuple[Any, ...] = (None, 7, "odd", [], {}, [[]], True)
 BELIEFS = table("precisionmembench")
-PRECISION = {key: BELIEFS[key][:4] for key in ("beliefs", "cases", "session_cases")}
+PRECISION = {key: BELIEFS[key][:2] for key in ("beliefs", "cases", "session_cases")}
 TASK = documents.task(1, gold_context=[{"file": "a.py", "start_line": 1, "end_line": 2}])
 SAMPLES: dict[str, Any] = {
     "locomo": locomo.sample(locomo.question(["D1:1"]), locomo.question([], 5, adversarial_answer="x")),
