@@ -577,6 +577,7 @@ class Reconciler:
             confidence=item.confidence,
             entities=item.entities,
             asked_as=item.asked_as or (old.asked_as if old else ()),
+            check=item.check or (old.check if old else None),
             evidence=replace(item.evidence, lines=tuple(lines)),
             cites=item.cites or (old.cites if old else ()),
         )
