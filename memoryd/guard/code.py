@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Mapping
+from fnmatch import fnmatchcase
 
 from memoryd.guard.vocabulary import SQL_WORDS as _SQL_WORDS
 
@@ -128,6 +129,83 @@ def _comments_in(text: str, path: str, language: str, *, other: bool) -> int:
     comments = (match[0] for match in pattern.finditer(text) if match[0][:3] in ('"""', "'''") or match[0][0] not in "\"'`")
     judge = is_in_another if other else is_in
     return sum(judge(language, _SIGNS.sub(" ", comment)) for comment in comments)
+
+
+# Imports
+
+MANIFESTS = (
+    "package.json", "requirements*.txt", "pyproject.toml", "setup.py", "setup.cfg", "Pipfile", "environment.yml", "Cargo.toml", "go.mod", "Gemfile",
+    "composer.json", "build.gradle", "build.gradle.kts", "libs.versions.toml", "pom.xml", "*.csproj", "*.fsproj", "Directory.Packages.props", "pubspec.yaml",
+    "mix.exs", "Package.swift", "Podfile", "build.sbt", "conanfile.txt", "vcpkg.json", "*.gemspec", "deno.json",
+)  # fmt: skip
+"""Files that list a project's dependencies."""
+# Names under which a library is imported or installed, if they differ from the one that people use.
+_OTHER_NAMES: Mapping[str, tuple[str, ...]] = {
+    "lodash": ("lodash-es",), "moment": ("moment-timezone",), "beautifulsoup": ("bs4", "beautifulsoup4"), "beautifulsoup4": ("bs4",),
+    "bs4": ("beautifulsoup4",), "pillow": ("PIL",), "pyyaml": ("yaml",), "scikit-learn": ("sklearn",), "sklearn": ("scikit-learn",),
+    "pytorch": ("torch",), "opencv": ("cv2", "opencv-python"), "python-dateutil": ("dateutil",), "dateutil": ("python-dateutil",),
+    "python-dotenv": ("dotenv",), "mysqlclient": ("MySQLdb",), "psycopg2": ("psycopg2-binary",), "factory-boy": ("factory", "factory_boy"),
+    "pycryptodome": ("Crypto",), "pycrypto": ("Crypto",), "redux-toolkit": ("@reduxjs/toolkit",), "react-query": ("@tanstack/react-query",),
+    "apollo-client": ("@apollo/client",), "material-ui": ("@mui/material", "@material-ui/core"), "mui": ("@mui/material",),
+    "chakra-ui": ("@chakra-ui/react",), "emotion": ("@emotion/react", "@emotion/styled"), "angular": ("@angular/core",), "faker": ("@faker-js/faker",),
+    "tailwind": ("tailwindcss",), "nestjs": ("@nestjs/core", "@nestjs/common"), "enzyme": ("enzyme-adapter-react-16",), "ngrx": ("@ngrx/store",),
+    "guava": ("com.google.common",), "gson": ("com.google.gson",), "jackson": ("com.fasterxml.jackson",), "log4j": ("org.apache.log4j",),
+    "log4j2": ("org.apache.logging.log4j",), "joda-time": ("org.joda.time",), "joda": ("org.joda.time", "joda-time"), "commons-lang": ("org.apache.commons.lang",),
+    "commons-lang3": ("org.apache.commons.lang3",), "commons-io": ("org.apache.commons.io",), "junit4": ("org.junit.Test", "org.junit.Before", "junit:junit"),
+    "spring-data": ("org.springframework.data",), "okhttp": ("okhttp3",), "rxjava": ("io.reactivex",), "resttemplate": ("org.springframework.web.client.RestTemplate",),
+    "webclient": ("org.springframework.web.reactive.function.client.WebClient",), "mockk": ("io.mockk",), "butterknife": ("butterknife",), "vavr": ("io.vavr",),
+    "newtonsoft": ("Newtonsoft.Json",), "entityframework": ("System.Data.Entity", "Microsoft.EntityFrameworkCore"), "nunit": ("NUnit.Framework",),
+    "guzzle": ("GuzzleHttp", "guzzlehttp/guzzle"), "monolog": ("monolog/monolog",), "carbon": ("nesbot/carbon",), "phpunit": ("PHPUnit",),
+    "testify": ("github.com/stretchr/testify",), "sqlc": ("sqlc-dev",), "chi": ("github.com/go-chi/chi",), "mux": ("github.com/gorilla/mux",),
+    "gin": ("github.com/gin-gonic/gin",), "ioutil": ("io/ioutil",), "pkg/errors": ("github.com/pkg/errors",), "async-std": ("async_std",),
+    "actix": ("actix-web", "actix_web"), "once_cell": ("once-cell",), "lazy_static": ("lazy-static",), "factory_girl": ("factory_girl_rails",),
+    "factory_bot": ("factory_bot_rails", "FactoryBot"), "boost": ("boost/",), "gtest": ("gtest/gtest.h",), "jquery": ("$.ajax",), "realm": ("RealmSwift",),
+    "rest-client": ("rest_client", "RestClient"), "coredata": ("CoreData",), "poison": ("Poison",), "httpoison": ("HTTPoison",),
+}  # fmt: skip
+_IMPORT_LINE = re.compile(
+    r"^[ \t]{0,40}(?:import|from|use|pub use|using|global using|#\s?include|include|include_once|require|require_once|require_relative|extern crate|@import|@use|open|alias|gem|load)\b[^\n]{0,300}"
+    r"|^[^\n]{0,200}?(?:\brequire\s?\(|\bimport\s?\(|\bfrom\s?[\"'])[^\n]{0,200}|<script\b[^>\n]{0,200}src=[^>\n]{0,200}",
+    re.MULTILINE,
+)
+_GO_IMPORT = re.compile(r'^\s{0,20}(?:import\s)?(?:[\w.]{1,40}\s)?"[\w./-]{1,200}"\s{0,5}$', re.MULTILINE)
+_DOTTED = frozenset(
+    ".java .kt .kts .scala .groovy .cs .php .swift .ex .exs".split()
+)  # a package's name may follow a dot or backslash
+
+
+def is_manifest(path: str) -> bool:
+    """Return whether a file lists dependencies."""
+    name = posixpath.basename(path)
+    return any(fnmatchcase(name, pattern) for pattern in MANIFESTS)
+
+
+def names_of_library(library: str) -> tuple[str, ...]:
+    """Return the names under which a library is imported or installed."""
+    return (library, *_OTHER_NAMES.get(library.lower(), ()))
+
+
+def count_imports(text: str, library: str, path: str) -> int:
+    """Count the lines that import a library, or that list it as a dependency."""
+    if is_manifest(path):
+        return sum(_named_in(name, text, path) for name in names_of_library(library))
+    code = code_words(text, path, strings=True)
+    parent, _, child = library.rpartition(".")
+    if parent:  # `from unittest import mock` imports unittest.mock
+        found = len(re.findall(rf"\bfrom {re.escape(parent)} import [^\n]{{0,200}}\b{re.escape(child)}\b", code))
+        if found:
+            return found
+    pattern = _GO_IMPORT if path.endswith(".go") else _IMPORT_LINE
+    lines = "\n".join(match[0] for match in pattern.finditer(code))
+    return sum(_named_in(name, lines, path) for name in names_of_library(library))
+
+
+def _named_in(name: str, text: str, path: str) -> int:
+    """Count the lines with a library's name as a whole."""
+    ending = posixpath.splitext(path)[1].lower()
+    inside = "" if ending == ".go" else "-" if ending in _DOTTED else "/@.-" if is_manifest(path) else "./@-"
+    before = rf"(?<![\w{inside}])" if not is_manifest(path) else r"(?<![\w-])"
+    whole = re.compile(rf"{before}{re.escape(name.replace('-', '_') if ending == '.rs' else name)}(?![\w-])", re.IGNORECASE)
+    return sum(whole.search(line) is not None for line in text.splitlines())
 
 
 def may_contain(text: str, word: str) -> bool:

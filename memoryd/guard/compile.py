@@ -225,6 +225,15 @@ _WITHIN = frozenset("in under inside within below into unter innerhalb from".spl
 _NEW_CLAUSE = frozenset({"but", "sondern", "aber", "and", "und"})
 
 
+def _unmarked(text: str) -> str:
+    """Return a word without the signs of emphasis around it. The underscores of `__tests__` belong to the name."""
+    if re.fullmatch(r"__\w{2,40}__/?", text):
+        return text
+    if "." in text and text.startswith(("*", "_")) and text[-1] not in "*_":
+        return text.strip("'")
+    return text.strip("'*_") or text
+
+
 def _tokens(rule: str) -> list[_Token]:
     out: list[_Token] = []
     for match in _TOKEN.finditer(rule):
@@ -242,7 +251,7 @@ def _tokens(rule: str) -> list[_Token]:
         ):  # "npm/yarn"
             out += [_Token(part, match.start() + at * 2) for at, part in enumerate(parts)]
             continue
-        bare = _SENTENCE_END.sub("", text).strip("'*_") if text.strip("'*_") else text
+        bare = _unmarked(_SENTENCE_END.sub("", text))
         if text.startswith("*.") or "/**" in text or "/*" in text:
             bare = _SENTENCE_END.sub("", text)
         out.append(_Token(bare or text, match.start()))
@@ -512,7 +521,8 @@ def _is_folder(tokens: Sequence[_Token], at: int) -> bool:
     if before.low in ("the", "den", "dem", "die", "das", "el", "la", "le") and at > 1:
         before = tokens[at - 2]
     closes = at + 1 == len(tokens) or tokens[at + 1].boundary or tokens[at + 1].low in _FORBID | _STOP_WORDS | _CHANGE_VERBS
-    return low in v.FOLDERS and before.low in (_WITHIN - {"from", "into"}) | _CHANGE_VERBS and closes
+    located = before.low in _WITHIN - {"from", "into"} or before.low in _CHANGE_VERBS and low in v.KEPT_FOLDERS
+    return low in v.FOLDERS and located and closes
 
 
 _CHANGE_VERBS = frozenset(
@@ -687,6 +697,15 @@ _IS_GENERATED = re.compile(
 _IN_LIST = re.compile(r"[`'\"]?\s{0,3}(?:(?:,|/|&|and|or|und|oder|nor|noch)\s{0,3}){1,2}[`'\"]?", re.IGNORECASE)
 
 
+def _after(rule: str, thing: _Named) -> str:
+    """Return the rest of a rule after an object, as it is written there: `.g.dart` for `*.g.dart`, and `legacy` for `legacy/`."""
+    rest = rule[thing.at :].lstrip("`'\"*_")
+    spelled = next(
+        (text for text in (thing.text, thing.text.removeprefix("*"), thing.text.rstrip("/")) if rest.startswith(text)), ""
+    )
+    return rest.removeprefix(spelled)
+
+
 def _listed_before(rule: str, named: Sequence[_Named], before: Sequence[_Named]) -> list[_Named]:
     """Return the objects listed directly before these, as in "npm, yarn and bun are forbidden"."""
     found: list[_Named] = []
@@ -695,15 +714,19 @@ def _listed_before(rule: str, named: Sequence[_Named], before: Sequence[_Named])
         if thing.at < first:
             if thing.sense is _Sense.WANT:  # "use httpx, requests is forbidden"
                 break
-            if not _IN_LIST.fullmatch(rule[thing.at : first].lstrip("`'\"").removeprefix(thing.text)):
+            if not _IN_LIST.fullmatch(_after(rule[:first], thing)):
                 break
             found.append(thing)
             first = thing.at
     return found
 
 
+_EDITS = re.compile(
+    r"[^,;:.—()]{0,30}\b(?:edit|touch|chang|modif|alter|rewrit|reformat|fix|updat|bearbeit|änder|anfass|anrühr|anpass)\w{0,4}\b(?!\s(?:via|with|using|mit|through)\b)",
+    re.IGNORECASE,
+)
 _VERB_ONLY = re.compile(
-    r"[^,;:.—()]{0,60}\b(?:hands?|manual\w{0,4}|manuell\w{0,2}|edit\w{0,3}|touch\w{0,3}|chang\w{1,4}|modif\w{1,4}|alone|off|out|away|anfassen|ändern|bearbeiten|as it is|as they are|as is|you)\b",
+    r"[^,;:.—()]{0,60}\b(?:hands?|this file|these files|them|fix|reformat|rewrite|update|manual\w{0,4}|manuell\w{0,2}|edit\w{0,3}|touch\w{0,3}|chang\w{1,4}|modif\w{1,4}|alone|off|out|away|anfassen|ändern|bearbeiten|as it is|as they are|as is|you)\b",
     re.IGNORECASE,
 )
 
@@ -726,6 +749,9 @@ def _forbid_before(rule: str, named: Sequence[_Named], earlier: Sequence[_Cue], 
         before = [thing for thing in named if thing.at < cue.at and thing.what is _What.PATH and thing.clause >= cue.clause - 1]
     topic = _topic(rule, named, cue) if not before and not reached else []
     before = before or topic
+    if _EDITS.match(rule[cue.at :]):  # "the lockfile is pnpm's, don't edit it" forbids no command
+        before = [thing for thing in before if thing.what not in (_What.COMMAND, _What.LIBRARY, _What.FLAG)] or topic
+        before = before or _topic(rule, named, cue)
     before = [*_listed_before(rule, named, before), *before]
     contrast = re.match(
         r"(?:not|never|rather than|instead of)\s(?!allowed|permitted|ok\b|okay|acceptable|an option|wanted|welcome|to be|be\b)\w",
@@ -755,8 +781,8 @@ def _without_afterthoughts(rule: str, reached: Sequence[_Named], cue: _Cue, end:
     for thing in reached:
         if thing.at <= last.at:
             continue
-        between = _ASIDE.sub("", rule[last.at : thing.at].lstrip("`'\"").removeprefix(last.text))
-        after = rule[thing.at : end].lstrip("`'\"").removeprefix(thing.text).lstrip("`'\" ")
+        between = _ASIDE.sub("", _after(rule[: thing.at], last))
+        after = _after(rule[:end], thing).lstrip("`'\" ")
         if (
             not _IN_LIST.fullmatch(between)
             or end < 10_000
@@ -842,7 +868,32 @@ def _general(rule: str) -> Check | None:
             return check
     if bad:
         return None
+    if check := _only_by_tool(rule, named):
+        return check
     return _concepts(rule, named, forbids) or _only_there(rule, wanted) or _only_one_of_family(rule, wanted)
+
+
+_BY_TOOL = re.compile(
+    r"\b(?:only|nur|must|always|exclusively|ausschließlich|immer)\b.{0,60}\b(?:via|by|through|from|with|using|mit|durch|über|may|darf)\b|\b(?:via|by|through|with|using|mit|durch|über)\b.{0,60}\b(?:only|nur|exclusively|ausschließlich)\b"
+    r"|\bonly\s\S{1,20}\s(?:may|can|should|is allowed to|gets to)\b",
+    re.IGNORECASE,
+)
+_CHANGED = re.compile(
+    r"\b(?:chang|updat|edit|modif|writ|generat|manag|maintain|touch|regenerat|geschrieben|geändert|aktualisiert|erzeugt|generiert|come)\w{0,4}\b|\block\b",
+    re.IGNORECASE,
+)
+
+
+def _only_by_tool(rule: str, named: Sequence[_Named]) -> Check | None:
+    """Compile "Gemfile.lock changes only via bundle install": nobody edits the file."""
+    paths = [thing for thing in named if thing.what is _What.PATH and not thing.within]
+    tools = [thing for thing in named if thing.what is _What.COMMAND and "=" not in thing.text]
+    locks = any(thing.text.rpartition("/")[2] in v.LOCK_FILES for thing in paths)
+    if not paths or not tools or not _BY_TOOL.search(rule) or not (locks or _CHANGED.search(rule)):
+        return None
+    if not locks and not re.search(r"\.\w{1,10}$", paths[0].text):
+        return None
+    return Check(CheckKind.PATH, paths=_few([thing.text for thing in paths]))
 
 
 _WRAPPERS = (("gradle", "./gradlew"), ("mvn", "./mvnw"))
@@ -1185,7 +1236,7 @@ def _phrase(rule: str, named: Sequence[_Named]) -> Check | None:
 _BARE_ACTION = re.compile(
     r"\b(?:never|don't|do not|no|nicht|nie|niemals|kein\w{0,2}|must not|mustn't|may not|stop|avoid|forbidden to)\s(?:ever\s|please\s|just\s|do\s|make\s|create\s|run\s|any\s|git\s|own\s|selbst\s|selber\s){0,3}"
     r"(?P<verb>push(?:es|ing|en)?|commit(?:s|ting|ten|te)?|merg(?:es?|ing|en)|rebas(?:es?|ing|en)|tag(?:s|ging)?|publish(?:es|ing)?|releases?|deploy(?:s|ments?|ing)?)"
-    r"(?=\s{0,2}(?:$|[,.;:!?()—])|\s(?:anything|please|releases?|versions?|yourself|on your own|for me|by yourself|without (?:asking|permission|approval|my|being asked)|at all|changes|(?:any )?code|your (?:own )?(?:work|changes)|to (?:the )?(?:remote|origin|upstream)|selbst|selber|tags?|(?:and|or|und|oder) (?:push|commit|merge|rebase)\w*)\b)"
+    r"(?=\s{0,2}(?:$|[,.;:!?()—])|\s(?:anything|please|releases?|versions?|yourself|on your own|for me|by yourself|without (?:asking|permission|approval|my|being asked)|at all|changes(?! (?:to|in|of|on)\b)|(?:any )?code|your (?:own )?(?:work|changes)|to (?:the )?(?:remote|origin|upstream)|selbst|selber|tags?|(?:and|or|und|oder) (?:push|commit|merge|rebase)\w*)\b)"
     r"|\b(?P<german>push(?:en|e|t)?|commit(?:ten|te|tet)|merg(?:en|e)|rebasen)\s(?:ist\s|sind\s)?(?:verboten|tabu|untersagt|nicht erlaubt)|\bnicht\s(?:selbst\s|selber\s)?(?P<late>pushen|committen|mergen|rebasen)\b",
     re.IGNORECASE,
 )
@@ -1806,7 +1857,7 @@ def _in_groups(text: str, things: Sequence[_Named]) -> list[tuple[str, ...]]:
     """Group commands of which one is enough, as in "make check or make lint". After a command of its own sentence, others explain."""
     groups: list[list[str]] = [[things[0].text]]
     for last, thing in itertools.pairwise(things):
-        between = text[last.at : thing.at].lstrip("`'\"").removeprefix(last.text).strip("`'\" ")
+        between = _after(text[: thing.at], last).strip("`'\" ")
         if re.fullmatch(r"(?:or|oder|/|,? or)", between, re.IGNORECASE):
             groups[-1].append(thing.text)
         elif re.fullmatch(r"(?:and|und|&|\+|,|, and|&&)", between, re.IGNORECASE):

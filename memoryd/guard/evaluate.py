@@ -11,9 +11,10 @@ from functools import lru_cache
 
 from memoryd.core.checks import Access, Check, CheckKind, New
 from memoryd.core.tool_calls import ToolCall
-from memoryd.guard.code import code_words, count_piece, may_contain
+from memoryd.guard.code import code_words, count_imports, count_piece, is_manifest, may_contain, names_of_library
 from memoryd.guard.messages import has_form
 from memoryd.guard.shell import ShellCommand, parse_shell
+from memoryd.guard.vocabulary import SAME_FLAGS
 
 # Prefixes of words that belong in comments. All other words are counted only in code.
 IN_COMMENTS = (
@@ -158,22 +159,6 @@ def _form_of(words: Sequence[str]) -> str:
 
 # Commands
 
-# Equivalent flags, by program and subcommand. A short flag may be part of a cluster ("-aS").
-_SAME_FLAGS: Mapping[tuple[str, str], tuple[frozenset[str], ...]] = {
-    ("git", "push"): (frozenset({"--force", "-f"}), frozenset({"--delete", "-d"})),
-    ("git", "commit"): (
-        frozenset({"--gpg-sign", "-S"}), frozenset({"--signoff", "-s"}), frozenset({"--no-verify", "-n"}),
-        frozenset({"--all", "-a"}),
-    ),
-    ("git", "clean"): (frozenset({"--force", "-f"}),),
-    ("rm", ""): (frozenset({"--recursive", "-r", "-R"}), frozenset({"--force", "-f"})),
-    ("kill", ""): (frozenset({"-9", "-KILL", "-SIGKILL"}),), ("pkill", ""): (frozenset({"-9", "-KILL", "-SIGKILL"}),),
-    ("chmod", ""): (frozenset({"--recursive", "-R"}),),
-    ("kubectl", ""): (frozenset({"--namespace", "-n"}),),
-    ("npm", "install"): (frozenset({"--global", "-g"}), frozenset({"--save-dev", "-D"})),
-    ("curl", ""): (frozenset({"--insecure", "-k"}), frozenset({"--fail", "-f"}), frozenset({"--silent", "-s"})),
-    ("docker", "system"): (frozenset({"--all", "-a"}), frozenset({"--force", "-f"})),
-}  # fmt: skip
 _GLOBAL_VALUES: Mapping[str, frozenset[str]] = {
     "git": frozenset({"-C", "-c", "--git-dir", "--work-tree", "--exec-path", "--namespace"}),
     "npm": frozenset({"--prefix", "-C", "-w", "--workspace"}),
@@ -197,7 +182,7 @@ def _command(check: Check, call: ToolCall, branch: str) -> Result:
         if any(runs(command, wanted) for wanted in check.words):
             if check.branch and not _concerns(command, check.branch, branch):
                 continue
-            if any(_is_made_right(command, entry, call) for entry in check.unless):
+            if any(_is_made_right(command, entry, call) for entry in check.unless) or _is_run_as_wanted(command, check.instead):
                 result = OBEYED
                 continue
             if violated := _violated(
@@ -207,6 +192,11 @@ def _command(check: Check, call: ToolCall, branch: str) -> Result:
         if check.instead and runs(command, check.instead):
             result = OBEYED
     return result
+
+
+def _is_run_as_wanted(command: ShellCommand, instead: str) -> bool:
+    """Return whether a command is run by what the rule wants instead, as pytest is by `uv run pytest`."""
+    return bool(command.outer and instead) and runs(replace(command, words=command.outer, outer=()), instead)
 
 
 _SCRIPT_RUNNERS = frozenset("npm pnpm yarn bun".split())
@@ -540,16 +530,17 @@ def _arguments(words: Sequence[str]) -> list[str]:
 
 def _has_flag(command: ShellCommand, flag: str) -> bool:
     words = _module(command.words)
-    flag, _, value = flag.partition(" ")
-    if value:
-        return any(
-            word in (f"{flag}={value}", f"{flag}{value}") or word == flag and words[at + 1 : at + 2] == (value,)
-            for at, word in enumerate(words)
-        )
+    flag, _, value = flag.replace("=", " ", 1).partition(" ")
     subcommand = next(iter(_arguments(words)), "")
     program = _program(words[0])
-    groups = (*_SAME_FLAGS.get((program, subcommand), ()), *_SAME_FLAGS.get((program, ""), ()))
+    groups = (*SAME_FLAGS.get((program, subcommand), ()), *SAME_FLAGS.get((program, ""), ()))
     wanted = next((group for group in groups if flag in group), frozenset({flag}))
+    if value:
+        return any(
+            word in (f"{name}={value}", f"{name}{value}") or word == name and words[at + 1 : at + 2] == (value,)
+            for at, word in enumerate(words)
+            for name in wanted
+        )
     short = {name[1] for name in wanted if re.fullmatch(r"-[A-Za-z]", name)}
     skip = False
     for word in words[1:]:
@@ -558,7 +549,7 @@ def _has_flag(command: ShellCommand, flag: str) -> bool:
             continue
         if word.partition("=")[0] in wanted or word.startswith("--") and word[1:].partition("=")[0] in wanted:
             return True
-        if re.match(r"-[A-Za-z]", word):
+        if re.match(r"-[A-Za-z]", word) and program not in _LONG_WITH_ONE_DASH:
             for letter in word[1:]:
                 if letter in short:
                     return True
@@ -566,6 +557,10 @@ def _has_flag(command: ShellCommand, flag: str) -> bool:
                     break  # The rest of the word is its value.
         skip = program == "git" and subcommand == "commit" and (word in _COMMIT_VALUES or _ends_with_value(word))
     return False
+
+
+# Programs whose options begin with one dash and can't be joined, as in `go test -race`.
+_LONG_WITH_ONE_DASH = frozenset("go terraform tofu java javac flyway find gcc clang dotnet ffmpeg openssl packer consul".split())
 
 
 def _ends_with_value(word: str) -> bool:
@@ -844,7 +839,11 @@ def _content(check: Check, call: ToolCall) -> Result:
 
 def covers(check: Check, place: str) -> bool:
     """Return whether a content check applies to the file."""
-    if check.files and not any(_matches(place, pattern) for pattern in check.files):
+    if (
+        check.files
+        and not any(_matches(place, pattern) for pattern in check.files)
+        and not (check.imports and is_manifest(place))
+    ):
         return False
     if check.paths and not any(_is_within(place, wanted) for wanted in check.paths):
         return False
@@ -865,17 +864,35 @@ def _added_word(check: Check, new: str, old: str, place: str) -> str:
     return next((word for word in found if _violated(check, word, f"{word} in {place}")), "")
 
 
-INSTALLERS = frozenset("npm pnpm yarn bun pip uv poetry pdm cargo gem composer go".split())
+INSTALLERS = frozenset(
+    "npm pnpm yarn bun pip uv poetry pdm pipenv conda mamba cargo gem bundle composer go dotnet dart flutter deno expo nuget rye hatch mix".split()
+)
+
+
+_INSTALLS = (
+    ["install"],
+    ["i"],
+    ["add"],
+    ["require"],
+    ["get"],
+    ["pub", "add"],
+    ["pip", "install"],
+    ["workspace"],
+    ["tool", "install"],
+    ["global", "add"],
+)
 
 
 def _installs(command: ShellCommand, library: str) -> bool:
     words = _module(command.words)
     arguments = _arguments(words) if words and _program(words[0]) in INSTALLERS else []
-    if arguments[:1] not in (["install"], ["i"], ["add"], ["require"], ["get"]):
+    if not any(arguments[: len(start)] == start for start in _INSTALLS):
         return False
-    names = {library, f"{library}-es", f"@types/{library}"}
-    found = (re.split(r"(?<=.)[@=<>~\[]", word)[0] for word in arguments[1:])
-    return any((name.rpartition("/")[2] if words[0] == "go" else name) in names for name in found)
+    names = {name.lower() for known in names_of_library(library) for name in (known, f"{known}-es", f"@types/{known}")}
+    found = (re.split(r"(?<=.)[@=<>~!\[]", word)[0].lower() for word in arguments[1:])
+    return any(
+        name in names or _program(words[0]) in ("go", "composer") and not names.isdisjoint(name.split("/")) for name in found
+    )
 
 
 def edited(call: ToolCall) -> Iterator[tuple[str, str, str]]:
@@ -930,7 +947,7 @@ def _count(check: Check, text: str, word: str, path: str) -> int:
     if not text:
         return 0
     if check.imports:
-        return _imports(text, word, go=path.endswith(".go")) if code_words("x", path) else 0  # prose may quote an import
+        return count_imports(text, word, path) if is_manifest(path) or code_words("x", path) else 0  # prose may quote an import
     if (found := count_piece(_near(check, text), word, path)) is not None:
         return found
     code = text if word.lower().startswith(IN_COMMENTS) else code_words(text, path)
@@ -951,23 +968,6 @@ def _near(check: Check, text: str) -> str:
 
 def _names_one(line: str, words: Sequence[str]) -> bool:
     return any(word in line for word in words)
-
-
-_IMPORT = re.compile(r"\b(?:import|from|require|use|include|using)\b[^\n]{0,300}")
-
-
-_GO_IMPORT = re.compile(r'^\s{0,20}(?:import\s)?(?:[\w.]{1,40}\s)?"[\w./-]{1,200}"\s{0,5}$', re.MULTILINE)
-
-
-def _imports(text: str, library: str, *, go: bool) -> int:
-    """Count the lines that import a library. In Go, the lines of an import block are paths in quotes."""
-    name = re.compile(rf"(?<![\w.{'' if go else '/@'}-]){re.escape(library)}(?:-es)?(?![\w-])")
-    parent, _, child = library.rpartition(".")
-    if parent:  # `from unittest import mock` imports unittest.mock
-        found = len(re.findall(rf"\bfrom {re.escape(parent)} import [^\n]{{0,200}}\b{re.escape(child)}\b", text))
-        if found:
-            return found
-    return sum(name.search(match[0]) is not None for match in (_GO_IMPORT if go else _IMPORT).finditer(text))
 
 
 # Companions and messages

@@ -93,6 +93,7 @@ class ShellCommand:
     folder: str | None = ""
     assigned: tuple[str, ...] = ()
     source: str = ""
+    outer: tuple[str, ...] = ()  # the words of the command that runs it, such as `uv run pytest`
 
     @property
     def program(self) -> str:
@@ -276,8 +277,8 @@ def unwrap(command: ShellCommand, depth: int = 0) -> list[ShellCommand]:
             break
         before = words[: len(words) - len(inner)]
         assigned = (*found[-1].assigned, *(word for word in before if _ASSIGNMENT.match(word)))
+        found.append(replace(command, words=inner, assigned=assigned, outer=words))
         words = inner
-        found.append(replace(command, words=words, assigned=assigned))
     last = found[-1]
     program = last.program
     if depth < MAX_DEPTH:

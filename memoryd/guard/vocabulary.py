@@ -441,13 +441,17 @@ PATH_CONCEPTS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
 )
 """Kinds of files that people name without a path, with the paths that are meant."""
+# Names that folders usually have. Such a word is a folder after "in", "under" or the like.
 FOLDERS = frozenset(
     "src app server client frontend backend api web mobile components pages views models controllers routes services middleware handlers domain utils helpers hooks"
     " locales i18n assets styles templates layouts test vendor third_party thirdparty node_modules legacy dist build out target generated gen __generated__ migrations fixtures public static assets infra terraform"
     " deploy deployment k8s charts secrets certs proto protos snapshots golden archive archived deprecated old external extern contrib docs scripts tools tests"
     " spec examples e2e prod production staging payments billing auth core shared common lib libs packages apps config conf schema".split()
 )
-"""Names that folders usually have. Such a word is a folder after "in", "under" or the like."""
+KEPT_FOLDERS = frozenset(
+    "vendor third_party thirdparty node_modules legacy dist generated __generated__ secrets archived deprecated k8s terraform".split()
+)
+"""Folders that rules forbid to touch by their bare name, as in "never touch legacy"."""
 
 LIBRARIES = frozenset(
     # JavaScript and TypeScript
@@ -530,3 +534,36 @@ STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"build(?:s|ing)?|bauen|gebaut", BUILDS),
 )
 """Phrases for steps required before another command, with the commands that perform each step."""
+
+# Equivalent flags, by program and subcommand. A short flag may be part of a cluster ("-aS").
+SAME_FLAGS: Mapping[tuple[str, str], tuple[frozenset[str], ...]] = {
+    ("git", "push"): (frozenset({"--force", "-f"}), frozenset({"--delete", "-d"})),
+    ("git", "commit"): (
+        frozenset({"--gpg-sign", "-S"}), frozenset({"--signoff", "-s"}), frozenset({"--no-verify", "-n"}),
+        frozenset({"--all", "-a"}),
+    ),
+    ("git", "clean"): (frozenset({"--force", "-f"}),),
+    ("rm", ""): (frozenset({"--recursive", "-r", "-R"}), frozenset({"--force", "-f"})),
+    ("kill", ""): (frozenset({"-9", "-KILL", "-SIGKILL"}),), ("pkill", ""): (frozenset({"-9", "-KILL", "-SIGKILL"}),),
+    ("pytest", ""): (frozenset({"-x", "--exitfirst"}), frozenset({"-q", "--quiet"}), frozenset({"-v", "--verbose"}), frozenset({"-s", "--capture=no"})),
+    ("rsync", ""): (frozenset({"-n", "--dry-run"}), frozenset({"-a", "--archive"})),
+    ("git", "add"): (frozenset({"-A", "--all"}), frozenset({"-p", "--patch"}), frozenset({"-f", "--force"})),
+    ("git", "rebase"): (frozenset({"-i", "--interactive"}),), ("git", "pull"): (frozenset({"-r", "--rebase"}),),
+    ("git", "fetch"): (frozenset({"-p", "--prune"}),), ("git", "branch"): (frozenset({"-d", "--delete"}),),
+    ("docker", "build"): (frozenset({"-t", "--tag"}), frozenset({"-f", "--file"})),
+    ("docker", "run"): (frozenset({"-d", "--detach"}), frozenset({"-v", "--volume"}), frozenset({"-e", "--env"}), frozenset({"-p", "--publish"})),
+    ("docker", "rm"): (frozenset({"-f", "--force"}),), ("docker", "compose"): (frozenset({"-v", "--volumes"}), frozenset({"-d", "--detach"})),
+    ("docker", "volume"): (frozenset({"-f", "--force"}),), ("helm", ""): (frozenset({"-n", "--namespace"}), frozenset({"-f", "--values"})),
+    ("cargo", ""): (frozenset({"-r", "--release"}), frozenset({"-p", "--package"})), ("apt", ""): (frozenset({"-y", "--yes", "--assume-yes"}),),
+    ("apt-get", ""): (frozenset({"-y", "--yes", "--assume-yes"}),), ("pip", "install"): (frozenset({"-U", "--upgrade"}), frozenset({"-r", "--requirement"})),
+    ("prettier", ""): (frozenset({"-w", "--write"}), frozenset({"-c", "--check"})), ("black", ""): (frozenset({"-l", "--line-length"}),),
+    ("jest", ""): (frozenset({"-i", "--runInBand"}), frozenset({"-u", "--updateSnapshot"})), ("vitest", ""): (frozenset({"-u", "--update"}),),
+    ("wget", ""): (frozenset({"-q", "--quiet"}),), ("make", ""): (frozenset({"-j", "--jobs"}), frozenset({"-n", "--dry-run"})),
+    ("psql", ""): (frozenset({"-h", "--host"}), frozenset({"-d", "--dbname"}), frozenset({"-U", "--username"})), ("mysql", ""): (frozenset({"-u", "--user"}),),
+    ("chmod", ""): (frozenset({"--recursive", "-R"}),),
+    ("kubectl", ""): (frozenset({"--namespace", "-n"}),),
+    ("npm", "install"): (frozenset({"--global", "-g"}), frozenset({"--save-dev", "-D"})),
+    ("npm", "i"): (frozenset({"--global", "-g"}), frozenset({"--save-dev", "-D"})),
+    ("curl", ""): (frozenset({"--location", "-L"}), frozenset({"--insecure", "-k"}), frozenset({"--fail", "-f"}), frozenset({"--silent", "-s"})),
+    ("docker", "system"): (frozenset({"--all", "-a"}), frozenset({"--force", "-f"})),
+}  # fmt: skip
