@@ -72,6 +72,7 @@ class _Cue:
     clause: int
 
 
+_COMPOUND = re.compile(r"(?<=\w)-(?=(?:dateien?|files?|ordner\w?|folders?|verzeichnis\w{0,2}|branch(?:es)?)\b)", re.IGNORECASE)
 _CONTRACTED = re.compile(r"\b(do|does|did|is|are|was|ca|wo|should|must|would)nt\b", re.IGNORECASE)
 
 
@@ -80,7 +81,7 @@ def compile_rule(text: str) -> Check | None:
     text = text.strip()
     if len(text) > MAX_RULE or text.rstrip().endswith("?"):
         return None
-    rule = in_english(_CONTRACTED.sub(r"\1n't", text.translate(_QUOTES)))
+    rule = in_english(_COMPOUND.sub(" ", _CONTRACTED.sub(r"\1n't", text.translate(_QUOTES))))
     if check := _at_end(rule):
         return check
     sentences = [sentence for sentence in _sentences(rule) if not _says_nothing(sentence)]
@@ -420,7 +421,8 @@ def _classify(tokens: Sequence[_Token], at: int) -> tuple[_What | None, str, int
     if text.startswith(("$ ", "> ")):
         text = text[2:]
     if token.quoted:
-        return _quoted_kind(text), text, 1
+        folder = at and _FOLDER_WORD.match(tokens[at - 1].text) and re.fullmatch(r"[\w.-]{2,40}", text)
+        return (_What.PATH, f"{text}/", 1) if folder else (_quoted_kind(text), text, 1)
     if special := _written_in_capitals(tokens, at) or _folder(tokens, at):
         return special
     if _FLAG.fullmatch(text):
@@ -536,6 +538,8 @@ def _names_folder(token: _Token, following: _Token) -> bool:
         return False
     if token.low in v.FOLDERS:
         return True
+    if len(token.text) < 4 and token.low not in ("db", "bin", "tmp", "etc", "var", "sql", "ops", "old"):
+        return False  # an article, as in "la carpeta legacy"
     return not any(token.low in words for words in (_CHANGE_VERBS, _STOP_WORDS, _FORBID, _WITHIN, _WANT, _NO_FOLDERS))
 
 
@@ -1092,9 +1096,43 @@ def _commands(rule: str, bad: Sequence[_Named], where: Sequence[_Named], instead
         return None
     if _FAR_TARGET.search(rule) and all(" " not in word and "=" not in word for word in words):
         return None  # "don't ssh into production": a call doesn't show which host that is
+    words = _for_purpose(rule, words, instead)
+    if not words:
+        return None
     cleaned = [" ".join(word.split()) for word in words]
     alternatives = [word for word in cleaned if word != instead]
     return Check(CheckKind.COMMAND, words=_few(alternatives), instead=instead) if alternatives else None
+
+
+_INLINE: Mapping[str, str] = {
+    "python": "python -c",
+    "python3": "python -c",
+    "node": "node -e",
+    "ruby": "ruby -e",
+    "perl": "perl -e",
+    "php": "php -r",
+}
+_PURPOSE = re.compile(r"\b(?:for|to|für|zum|pour|para|per|zur)\s(?P<what>[^,.;:()]{2,60})", re.IGNORECASE)
+_EDITING = re.compile(r"\b(?:edit|modify|chang|patch|rewrit|replac|bearbeit|änder)\w{0,4}\b", re.IGNORECASE)
+_SERVICES = re.compile(r"\b(?:github|gitlab|jira|slack|aws|docker hub|npm registry|confluence|linear)\b", re.IGNORECASE)
+
+
+def _for_purpose(rule: str, words: Sequence[str], instead: str) -> list[str]:
+    """Limit a general program to the purpose for which the rule forbids it, such as "jq for JSON, not python" and "no sed to edit files"."""
+    purpose = _PURPOSE.search(rule)
+    if purpose is None:
+        return list(words)
+    found: list[str] = []
+    for word in words:
+        if word in _INLINE and instead and instead.split()[0] not in {*_INLINE, "deno", "bun", "uv", "poetry", "tsx"}:
+            found.append(_INLINE[word])
+        elif word in ("sed", "perl", "awk") and _EDITING.search(purpose["what"]):
+            found += [f"{word} -i"] if word != "awk" else ["awk -i"]
+        elif word in ("curl", "wget", "xh") and _SERVICES.search(purpose["what"]):
+            found += ["* api.github.com"] if "github" in purpose["what"].lower() else []
+        else:
+            found.append(word)
+    return list(dict.fromkeys(found))
 
 
 _FAR_TARGET = re.compile(
@@ -1951,7 +1989,7 @@ def _with_value(rule: str, flag: _Named) -> str:
 # Commit messages
 
 _MESSAGE = re.compile(
-    r"\bcommit[- ]?(?:messages?|msgs?|subjects?|titles?|types?|nachrichten?|botschaften?|texte?|betreffs?|typen)\b|\bmessages? of (?:a |each |every )?commits?\b|\bcommits?\b(?=.{0,60}\b(?:conventional|prefix\w*|ticket|begin|start)\b)"
+    r"\bcommit[- ]?(?:messages?|msgs?|subjects?|titles?|types?|nachrichten?|botschaften?|texte?|betreffs?|typen)\b|\bmessages? of (?:a |each |every )?commits?\b|\bcommits?\b(?=.{0,60}\b(?:conventional|prefix\w*|ticket\w*|issue|jira|begin|start)\b)"
     r"|\bconventional commits?\b|\b(?:messages?|nachrichten?)\b(?=.{0,60}\bcommits?\b)|\bcommits?\b(?=.{0,80}\b(?:co-?authored|attribution|trailer|mention|emoji))|\bmention\w{0,3}\b.{0,60}\bcommits?\b"
     r"|(?:co-?authored-?by|attribution|trailers?|emojis?)\b.{0,80}\bcommits?\b|\bsubject lines?\b",
     re.IGNORECASE,
@@ -2041,7 +2079,7 @@ _STYLES: tuple[tuple[str, Form], ...] = (
     (rf"\b{_NEGATION}\b[^.;]{{0,40}}\b(?:period|full[- ]?stop|dot|punkt|punto|point|ponto|punt)s?\b", Form.NO_PERIOD),
     (r"\blower[- ]?case\w{0,3}\b|\bkleingeschrieben|\bkleinbuchstabe\w{0,2}|\bklein (?:an|be|ge|schreib)\w{0,10}|\bmin[uú]scul\w{1,3}", Form.LOWER),
     (r"\bcapitali[sz]\w{1,4}|\bcapital letters?\b|\bupper[- ]?case|\bgroßgeschrieben|\bgroßbuchstabe\w{0,2}|\bmaj[uú]scul\w{1,3}|\bmay[uú]scul\w{1,3}", Form.UPPER),
-    (r"\bimperativ\w{0,3}\b|\bpresent tense\b|\bpräsens\b|\bprésent\b", Form.IMPERATIVE),
+    (r"\bimp[eé]rati[vf]\w{0,3}\b|\bpresent tense\b|\bpräsens\b|\bprésent\b", Form.IMPERATIVE),
     (rf"\b{_NEGATION}\b[^.;]{{0,30}}\b(?:past tense|vergangenheit\w{{0,6}})\b", Form.IMPERATIVE),
     (r"\b(?:start|begin|prefix|lead|open|beginn|anfang)\w{0,4}\b[^.;]{0,30}\b(?:gitmoji|emoji)s?\b|\bgitmojis?\b", Form.EMOJI),
 )  # fmt: skip

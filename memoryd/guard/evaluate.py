@@ -304,11 +304,16 @@ def runs(command: ShellCommand, wanted: str) -> bool:
     if program == "git" and len(pattern) == 2 and _only_shows(words, arguments):
         return False
     arguments, wanted_arguments = _usual(program, arguments), _usual(program, wanted_arguments)
-    if not _gets(words, arguments, wanted_arguments):
+    if not _gets(words, arguments, wanted_arguments) or program == "cat" and _only_writes(command, arguments):
         return False
     flags = [part for word in pattern[1:] if word.startswith("-") for part in _single_flags(pattern[0], word)]
     forced = _program(words[0]) == "git" and arguments[:1] == ["push"] and any(word.startswith("+") for word in arguments[1:])
     return all(_has_flag(command, flag) or (forced and flag in ("--force", "-f")) for flag in flags)
+
+
+def _only_writes(command: ShellCommand, arguments: Sequence[str]) -> bool:
+    """Return whether `cat` writes a here-document or joins files, so that it shows none."""
+    return bool(command.writes or command.here) and len(arguments) != 1
 
 
 _SHOWING: Mapping[str, frozenset[str]] = {
@@ -589,7 +594,12 @@ _UPDATES = frozenset("-u --update --updateSnapshot --update-snapshots".split())
 _FORMATTERS = frozenset("prettier black autopep8 eslint gofmt rustfmt".split())
 _OPENS_FILES = re.compile(r"""(?:open|read|readFile|readFileSync|Path|File)\s{0,4}\(\s{0,4}['"]([^'"]{1,200})['"]""")
 _SEARCHERS = frozenset("grep egrep fgrep rg ag ack sed awk".split())
-_NAMES_ONLY = frozenset("ls stat echo printf test [ type which file du find git cd pwd basename dirname realpath wc".split())
+_NAMES_ONLY = frozenset(
+    "ls stat echo printf test [ type which file du find fd fdfind tree eza exa git cd pwd basename dirname realpath wc".split()
+)
+_VALUES_NOT_READ = frozenset(
+    "--exclude --exclude-dir --exclude-from --ignore --ignore-file --env-file --include -g --glob --iglob".split()
+)
 
 
 def _path(check: Check, call: ToolCall) -> Result:
@@ -750,7 +760,9 @@ def _read_arguments(command: ShellCommand) -> Iterator[str]:
     program, words = command.program, command.words[1:]
     if program in _NAMES_ONLY:
         return
-    arguments = [word for word in words if not word.startswith("-")]
+    arguments = [
+        word for at, word in enumerate(words) if not word.startswith("-") and not (at and words[at - 1] in _VALUES_NOT_READ)
+    ]
     if program in _SEARCHERS and not any(word in ("-e", "-f", "--regexp") for word in words):
         arguments = arguments[1:]  # The first argument is the search pattern.
     yield from arguments

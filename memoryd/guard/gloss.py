@@ -38,6 +38,8 @@ _EAST = _table(
     分支|ブランチ|브랜치 = branch
     修改|编辑|改动|触碰|动|変更|編集|触ら|触れ|修正|수정|편집|변경|건드리 = edit
     删除|削除|삭제 = delete
+    読み取り専用|只读|읽기 전용 = read-only
+    열지|열어|보지|읽지 = read
     读取|查看|打开|読ま|開か|見|읽 = read
     连接|接続|접속|연결 = connect
     创建|新建|作成|생성 = create
@@ -105,6 +107,13 @@ _WEST = _table(
     máximo|massimo|maximaal|максимум|не более|не длиннее|maksymalnie|höchstens|au maximum|no máximo|como máximo|al massimo|högst|maks = at most
     точки|точкой|kropki|kropką|punkt på slutet = period
     escribe|escribir|escrito|escritos|rédige|rédiger|rédigez|rédigés|écris|écrire|écrits|escreva|escrever|escritas|scrivi|scrivere|scritti|schrijf|schrijven|пиши|писать|пишем|pisz|pisać|skriv = write
+    solo lectura|sólo lectura|lecture seule|sola lettura|somente leitura|só de leitura|alleen-lezen|только для чтения|tylko do odczytu|skrivskyddad|skrivskyddade|skrivebeskyttet|salt okunur = read-only
+    aplicadas|aplicados|appliquées|appliqués|applicate|aplicadas|применённые|примененные|toegepaste|zastosowane|zastosowanych = applied
+    raak|raken|ruszaj|ruszać|rusz|dotykaj|dotykać|dokunmayın|rørt|rør|berör = touch
+    dokunma|değiştirme|düzenleme = never touch
+    klasörüne|klasörü|klasöründe|klasör = folder
+    lis|öppna|læs|okuma = read
+    plus de|plus d'|pas de|pas d'|jamais de = never
     siempre|toujours|sempre|altijd|всегда|zawsze|alltid|her zaman = always
     solo|sólo|solamente|únicamente|seulement|uniquement|só|somente|apenas|soltanto|alleen|только|tylko = only
     usa|usar|uses|utiliza|utilizar|utilice|utilise|utilisez|utiliser|use|usem|usate|usare|gebruik|gebruiken|используй|используйте|использовать|używaj|uzywaj|używać|använd|brug|bruk|kullan = use
@@ -112,7 +121,8 @@ _WEST = _table(
     antes de|antes del|avant de|avant chaque|avant|prima di|voordat|перед|przed|innan|før = before
     sin|sans|sem|senza|zonder|без|bez|utan|uden = without
     rama|ramas|branche|ramo|ветку|ветка|ветке|gałąź = branch
-    сообщение коммита|сообщения коммитов|сообщения коммита|коммиты|коммитов|коммита|коммит|коммите = commit
+    сообщение коммита|сообщения коммитов|сообщения коммита|сообщения к коммитам = commit messages
+    коммиты|коммитов|коммита|коммит|коммите = commit
     haz commit|hagas commit|hacer commit|commitear|commitez|committez|commiter|faça commit|fazer commit|commitar|commite|fare commit|коммить|коммитить|commituj|commita = commit
     pousse|poussons|subas|subir|sube|empujes|suba|subam|pushare|wypychaj|wypychać|mergee|mergea|pushees|pusher = push
     fusionne|fusionner|fusionnez|mergez|merger|mergees|fusiones|fusionar|mergiare|unire|merguj|mergować|мержи|мержить|сливай|merges = merge
@@ -195,5 +205,6 @@ def _eastern(text: str) -> str:
 
 
 def _western(text: str) -> str:
+    text = re.sub(r"\b([dlnsj]|qu)['’](?=\w)", r"\1' ", text)
     text = _WEST_WORD.sub(lambda match: _WEST[match[0].lower()], text)
     return _NOT_BEFORE_NAME.sub("never ", text)
