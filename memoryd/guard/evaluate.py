@@ -877,7 +877,8 @@ def _added_word(check: Check, new: str, old: str, place: str) -> str:
 
 
 INSTALLERS = frozenset(
-    "npm pnpm yarn bun pip uv poetry pdm pipenv conda mamba cargo gem bundle composer go dotnet dart flutter deno expo nuget rye hatch mix".split()
+    "npm pnpm yarn bun pip uv poetry pdm pipenv conda mamba cargo gem bundle composer go"
+    " dotnet dart flutter deno expo nuget rye hatch".split()
 )
 
 
