@@ -26,7 +26,7 @@ from memoryd.core.tool_calls import Permission, ToolCall, ToolReply
 from memoryd.core.types import MemoryItem, Scope
 from memoryd.daydream.redact import redact, strip_private
 from memoryd.guard.binding import conflicts, may_bind
-from memoryd.guard.evaluate import AT_END, EDITORS, OBEYED, Result, evaluate, places_of_call
+from memoryd.guard.evaluate import AT_END, EDITORS, OBEYED, Result, edited, evaluate, places_of_call, relative
 from memoryd.guard.index import CheckIndex
 from memoryd.guard.shell import parse_shell
 from memoryd.recall.current_code import bound_folder, named_folders
@@ -242,6 +242,9 @@ class Guard:
             if call.tool == "Bash" and isinstance(line, str):
                 session.counted += 1
                 session.lines[call.id or str(session.counted)] = line[:20_000]
+                if places := [relative(path, call) for path, _, _ in edited(call)]:  # with a here-document, `sed -i` and the like
+                    session.edited_at = len(session.lines) - 1  # the same line may have run the required step
+                    session.edited.update(filter(None, places))
                 while len(session.lines) > KEPT_LINES:
                     session.lines.popitem(last=False)
                     session.edited_at = max(session.edited_at - 1, -1) if session.edited_at >= 0 else -1

@@ -208,10 +208,12 @@ def test_a_step_that_is_missing_when_the_answer_ends_is_counted_and_noted_with_t
     edit(desk, "a.py")
     bash(desk, "make lint", id="l1")
     assert "make lint was not run" not in stop(desk)
-    edit(desk, "b.py")
+    bash(desk, "echo 'x = 1' > b.py && make lint", id="l2")
+    assert "make lint was not run" not in stop(desk)
+    bash(desk, "sed -i s/1/2/ b.py", id="l3")
     stop(desk, "SessionEnd")
     (row,) = desk.user("guard_report")["rules"]
-    assert (row["obeyed"], row["violated"]) == (1, 2)
+    assert (row["obeyed"], row["violated"]) == (2, 2)
 
 
 def test_a_step_for_one_kind_of_files_is_only_missing_after_their_edit(desk: Desk) -> None:
