@@ -10,13 +10,13 @@ from typing import Any
 
 from memoryd.api.reviews import count_waiting, last_look
 from memoryd.clients.base import ClientAdapter, HookEvent
-from memoryd.clients.registry import CLAUDE_CODE, log_status
+from memoryd.clients.registry import CLAUDE_CODE, log_mark, log_status
 from memoryd.core.clock import from_iso
 from memoryd.core.config import OPTION_PREFIX, Settings, load_settings
 from memoryd.core.errors import ConfigError
 from memoryd.core.project import ProjectRegistry, name_of
 from memoryd.core.protocols import Clock
-from memoryd.core.state import State
+from memoryd.core.state import SessionRecord, State
 from memoryd.core.text import token_count
 from memoryd.core.tool_calls import Permission, Responder, ToolCall, asked_in_turn
 from memoryd.core.types import EPOCH, Project
@@ -212,8 +212,18 @@ class HookCalls:
         for record in self._state.sessions(CATCH_UP_SESSIONS):
             if record.session == starting:
                 continue
-            if record.transcript and _size(record.transcript) > self._state.cursor(record.transcript).offset:
+            if record.transcript and self._has_unread(record):
                 self._state.enqueue(record.transcript, record.session, record.cwd, "catch-up")
+
+    def _has_unread(self, record: SessionRecord) -> bool:
+        cursor = self._state.cursor(record.transcript)
+        off = record.off or self._state.is_off(record.project, record.cwd) or is_excluded(self._settings, record.cwd)
+        try:
+            if off or not cursor.fingerprint:  # The log must not be opened, or was not.
+                return log_mark(Path(record.transcript)) > cursor.offset
+            return log_status(Path(record.transcript)).size > cursor.offset
+        except OSError:
+            return False
 
     def _notice(self, event: HookEvent, project: Project) -> str:
         """Return a line for the user about memories that are new since the last review, or a note that memory is on."""
@@ -267,10 +277,3 @@ def _exists(path: str) -> bool:
         return Path(path).exists()
     except (OSError, ValueError):
         return False
-
-
-def _size(path: str) -> int:
-    try:
-        return log_status(Path(path)).size
-    except OSError:
-        return 0

@@ -245,6 +245,17 @@ class ClientAdapter:
         status = path.stat()
         return LogStatus(status.st_size, max(status.st_mtime, status.st_ctime))
 
+    def log_mark(self, path: Path) -> int:
+        """Return a number that grows with the log, without opening it if that is possible. Raises OSError.
+
+        It marks how far a log was written while memory was off, when nobody may read it.
+        """
+        return self.log_status(path).size
+
+    def offset_of_mark(self, path: Path, mark: int) -> int:
+        """Return the offset in the output of `open_log` at which the log ended when it had this mark. Raises OSError."""
+        return mark
+
     def log_folder(self, path: Path) -> str:
         """Return the folder in which the session started, or an empty string if finding it requires reading the log."""
         return ""

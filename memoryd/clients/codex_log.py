@@ -67,6 +67,11 @@ def session_status(path: Path) -> LogStatus:
     return LogStatus(_size(path, *_version(path)), max(status.st_mtime, status.st_ctime))
 
 
+def converted_size(path: Path, size: int) -> int:
+    """Return the size of the session's lines that the first bytes of the file hold. Raises OSError."""
+    return len(_convert(path, size))
+
+
 def session_head(path: Path) -> SessionHead:
     """Return what the first line of a file says. It is empty if the file can't be read."""
     try:
@@ -115,8 +120,12 @@ def _version(path: Path) -> tuple[int, int]:
 @lru_cache(maxsize=4)
 def _converted(path: Path, size: int, changed: int) -> bytes:
     """Convert a file. A day dream opens the same version of it several times."""
+    return _convert(path, size)
+
+
+def _convert(path: Path, size: int) -> bytes:
     conversion = _Conversion(id_in_name(path.stem))
-    for line in _complete_lines(path):
+    for line in _complete_lines(path, size):
         conversion.take(line)
     return b"".join(orjson.dumps(line) + b"\n" for line in conversion.lines)
 
@@ -126,11 +135,11 @@ def _size(path: Path, size: int, changed: int) -> int:
     return len(_converted(path, size, changed))
 
 
-def _complete_lines(path: Path) -> Iterator[bytes]:
+def _complete_lines(path: Path, size: int) -> Iterator[bytes]:
     if not path.is_file():  # reading from a pipe would block
         raise OSError("not a regular file")
     with path.open("rb") as stream:
-        while line := stream.readline(LINE_BYTES):
+        while (line := stream.readline(LINE_BYTES)) and stream.tell() <= size:
             if line.endswith(b"\n"):
                 yield line
             else:

@@ -64,6 +64,14 @@ class Gemini(ClientAdapter):
         """Return the size of the converted lines. Raises OSError."""
         return gemini_log.session_status(path)
 
+    def log_mark(self, path: Path) -> int:
+        """Return the size of the file. Raises OSError."""
+        return path.stat().st_size
+
+    def offset_of_mark(self, path: Path, mark: int) -> int:
+        """Return the size of what the first bytes of the file are converted to. Raises OSError."""
+        return gemini_log.converted_size(path, mark)
+
     def log_folder(self, path: Path) -> str:
         """Return the project's folder, which Gemini CLI keeps beside the recordings."""
         return gemini_log.project_folder(path)

@@ -69,6 +69,14 @@ def session_status(path: Path) -> LogStatus:
     return LogStatus(_size(path, status.st_size, status.st_mtime_ns), max(status.st_mtime, status.st_ctime))
 
 
+def converted_size(path: Path, size: int) -> int:
+    """Return the size of the session's lines that the first bytes of the file hold. Raises OSError.
+
+    The old format is rewritten as a whole, so all that it holds now counts.
+    """
+    return len(_convert(path, path.stat().st_size if path.suffix == ".json" else size))
+
+
 def session_id(path: Path) -> str:
     """Return the id in the recording's head, or the file's name if it can't be read."""
     try:
@@ -118,10 +126,14 @@ def tool_call(name: str, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]
 @lru_cache(maxsize=4)
 def _converted(path: Path, size: int, changed: int) -> bytes:
     """Convert a file. A day dream opens the same version of it several times."""
+    return _convert(path, size)
+
+
+def _convert(path: Path, size: int) -> bytes:
     if not path.is_file():  # reading from a pipe would block
         raise OSError("not a regular file")
     conversion = _Conversion(path.stem, project_folder(path))
-    for record in _records(path):
+    for record in _records(path, size):
         conversion.take(record)
     return b"".join(orjson.dumps(line) + b"\n" for _, line in conversion.lines)
 
@@ -131,13 +143,13 @@ def _size(path: Path, size: int, changed: int) -> int:
     return len(_converted(path, size, changed))
 
 
-def _records(path: Path) -> Iterator[Mapping[str, Any]]:
+def _records(path: Path, size: int) -> Iterator[Mapping[str, Any]]:
     """Yield the records of a file. The last line is left out while it is being written."""
     with path.open("rb") as stream:
         if path.suffix == ".json":
             yield _loaded(stream.read(FILE_BYTES))
             return
-        while line := stream.readline(FILE_BYTES):
+        while (line := stream.readline(FILE_BYTES)) and stream.tell() <= size:
             if line.endswith(b"\n"):
                 yield _loaded(line)
 

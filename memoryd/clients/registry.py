@@ -36,6 +36,11 @@ def log_status(path: Path) -> LogStatus:
     return client_of_log(path).log_status(path)
 
 
+def log_mark(path: Path) -> int:
+    """Return how far a log that must not be read is written. Raises OSError."""
+    return client_of_log(path).log_mark(path)
+
+
 def foreign_client(transcript: str) -> str:
     """Return the name of the client that wrote a log. It is empty for Claude Code and for an empty path."""
     client = client_of_log(Path(transcript)) if transcript else CLAUDE_CODE

@@ -18,7 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from memoryd.clients.registry import log_status
+from memoryd.clients.registry import foreign_client, log_status
 from memoryd.core.clock import from_iso, to_iso
 from memoryd.core.codec import candidate_to_dict
 from memoryd.core.config import ASKS_A_MODEL, ENDPOINT, OFFLINE, Settings
@@ -347,7 +347,8 @@ class DayDream:
         This keeps the text unread when memory is turned on again.
         """
         moved = cursor_at_end(job.transcript, job.session)
-        if moved is None or moved.offset <= cursor.offset:
+        # Without a fingerprint, the cursor was moved here before. Otherwise its offset may count other bytes than the mark.
+        if moved is None or moved.offset <= cursor.offset and not (cursor.fingerprint and foreign_client(job.transcript)):
             return None
         run = replace(self._empty_run(job, cursor.offset, moved.offset), skipped={reason: 1})
         self._state.finish_piece(moved, run)

@@ -23,7 +23,7 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from memoryd.clients.registry import client_of_log, log_status, open_log
+from memoryd.clients.registry import client_of_log, log_mark, log_status, open_log
 from memoryd.core.errors import TooSlowError, TranscriptError
 from memoryd.core.state import Cursor
 from memoryd.core.text import one_line, shorten, token_count
@@ -288,10 +288,10 @@ def read_transcript(
 def cursor_at_end(transcript: str, session: str) -> Cursor | None:
     """Return a cursor at the end of a log that must not be opened, or None if there is no such file."""
     try:
-        size = log_status(Path(transcript)).size
+        mark = log_mark(Path(transcript))
     except (OSError, ValueError):
         return None
-    return Cursor(transcript, session, offset=size)
+    return Cursor(transcript, session, offset=mark)
 
 
 def first_folder(transcript: str) -> str:
@@ -346,7 +346,7 @@ def _read(
     apart: Callable[[str], bool],
     pass_over: bool,
 ) -> LogChunk:
-    cursor = _complete_cursor_at_end(stream, cursor)
+    cursor = _complete_cursor_at_end(stream, path, cursor)
     fits = cursor.offset == 0 or fingerprint(stream, cursor.offset) == cursor.fingerprint
     memo = load_memo(cursor.live or with_text(cursor.context, _line_reader(stream, limits))) if fits else None
     fits = memo is not None
@@ -381,7 +381,7 @@ def _read(
     )
 
 
-def _complete_cursor_at_end(stream: BinaryIO, cursor: Cursor) -> Cursor:
+def _complete_cursor_at_end(stream: BinaryIO, path: Path, cursor: Cursor) -> Cursor:
     """Complete a cursor that was moved without opening the log.
 
     Lines before it are only counted, and no fingerprint is computed. If the log has become shorter, reading starts at
@@ -389,7 +389,8 @@ def _complete_cursor_at_end(stream: BinaryIO, cursor: Cursor) -> Cursor:
     """
     if cursor.fingerprint or not cursor.offset:
         return cursor
-    offset = min(cursor.offset, stream.seek(0, os.SEEK_END))
+    marked = client_of_log(path).offset_of_mark(path, cursor.offset)
+    offset = min(marked, stream.seek(0, os.SEEK_END))
     stream.seek(0)
     line, left = 0, offset
     while left and (block := stream.read(min(left, _COUNTED_BYTES))):
