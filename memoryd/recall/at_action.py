@@ -35,6 +35,7 @@ MAX_GIVEN = 3
 MAX_LINKED = 5_000
 BUILT_AT_ONCE = 500  # Smaller indexes are built synchronously, in about 20 ms.
 CONTENT_CHARACTERS = 240
+BUILD_DELAY_SECONDS = 0.05  # for larger ones, so that the call that needs the index is answered first
 KEPT_INDEXES = 16
 MAX_PARTS = 40  # Of a path. All runs of folders are looked up, and their number is quadratic.
 KEPT_SUBAGENTS = 200
@@ -180,7 +181,9 @@ class AtAction:
         if not waits and self._service.count(Query(project=project)) <= BUILT_AT_ONCE:
             return self._build(project)
         if not waits:
-            threading.Thread(target=self._build, args=(project,), name="links of memories", daemon=True).start()
+            later = threading.Timer(BUILD_DELAY_SECONDS, self._build, (project,))
+            later.name, later.daemon = "links of memories", True
+            later.start()
         return links or _Links(-1)
 
     def _build(self, project: str) -> _Links:
