@@ -1,12 +1,13 @@
-"""Benchmarks for memory systems. Any provider runs on any benchmark, in phases that can be resumed.
+"""Benchmarks for memory systems. Any provider runs on any benchmark, in resumable phases.
 
     memeval eval --benchmarks sample --providers memoryd bm25      a run of each; see `memeval --help`
     memeval.evaluate(MyMemory, "sample")                           the same for a Python object
     python -m memeval.claudecode.run_bench                         whether memory helps Claude Code
 
-To add a system, a benchmark, a judge, a metric or a model, register it in `registry` and implement the protocol of its kind.
-To run one from a program, make a subject with `run.provider_subject.check` and pass it to `run.engine`. The names below are
-public and are kept between releases. They are imported on first use, so that the command line starts fast.
+To add a system, a benchmark, a judge, a metric or a model, register it in `registry` and implement the protocol of
+its kind. To run one from a program, create a subject with `run.provider_subject.check` and pass it to `run.engine`.
+The names below are public and remain stable between releases. They are imported on first use, so that the command
+line starts fast.
 """
 
 from __future__ import annotations
@@ -102,7 +103,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name from the module that defines it."""
+    """Import a public name from its module."""
     try:
         return getattr(importlib.import_module(_PLACE_OF[name]), name)
     except KeyError:

@@ -1,8 +1,8 @@
 """Shared parts of loaders: options, files, opaque ids and question types.
 
-Ids are opaque. Session `s12` is the twelfth session of its case by time, and its fifth turn is `s12:5`. The original ids of
-the data set are kept in `Session.source_id` and in question metadata, neither of which is passed to a system under test. Turn
-metadata is passed to systems, so loaders must not put gold there.
+Ids are opaque. Session `s12` is the twelfth session of its case by time, and its fifth turn is `s12:5`. The data
+set's original ids are kept in `Session.source_id` and in question metadata, neither of which is passed to a system
+under test. Turn metadata is passed to systems, so loaders must not put gold there.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from memeval.specs import BenchmarkSpec
 
 @dataclass(frozen=True, slots=True)
 class RawTurn:
-    """A turn that doesn't have an id yet."""
+    """A turn without an id."""
 
     role: str
     text: str
@@ -35,7 +35,7 @@ class RawTurn:
 class FileBenchmark(ABC):
     """A benchmark that reads `source`, a file or a folder of files.
 
-    Subclasses declare their `OPTIONS` with defaults, and yield their cases in `_cases`.
+    Subclasses declare their `OPTIONS` with defaults and yield their cases in `_cases`.
     """
 
     OPTIONS: ClassVar[Mapping[str, Any]] = EMPTY
@@ -52,7 +52,7 @@ class FileBenchmark(ABC):
         return self.spec.name
 
     def cases(self) -> Iterator[Case]:
-        """Yield the cases one at a time. Raises DataError with the file, the record and the field."""
+        """Yield the cases one at a time. Raises DataError with the file, record and field."""
         seen: set[str] = set()
         for case in self._cases():
             if case.id in seen:
@@ -71,7 +71,7 @@ class FileBenchmark(ABC):
         return data_files(self.source, self.SUFFIXES)
 
     def type_of(self, category: Field, name: str | None = None) -> QuestionType:
-        """Return the unified type assigned to the benchmark's own category in the YAML file.
+        """Return the unified type that the YAML file assigns to the benchmark's own category.
 
         The category defaults to the field's text.
         """
@@ -86,7 +86,7 @@ class FileBenchmark(ABC):
 
 
 def file_records(path: Path, id_key: str = "") -> Iterator[Field]:
-    """Yield the records of a file, numbered from 1. If `id_key` is given, errors also name the record's own id."""
+    """Yield the records of a file, numbered from 1. With `id_key`, errors also include the record's own id."""
     if path.name.endswith((".csv", ".csv.gz")):
         rows = csv_records(path)
     elif path.suffix == ".parquet":
@@ -104,7 +104,7 @@ def data_files(source: Path, suffixes: tuple[str, ...]) -> list[Path]:
         return [source]
     found = sorted(path for path in source.rglob("*") if path.name.endswith(suffixes) and not path.name.startswith("."))
     if not found:
-        raise DataError(f"{source} holds no data files ({', '.join(suffixes)}).", fix="Check the path of the data.")
+        raise DataError(f"{source} contains no data files ({', '.join(suffixes)}).", fix="Check the path of the data.")
     return found
 
 
@@ -122,7 +122,7 @@ def build_session(number: int, said: Iterable[RawTurn], at: datetime | None = No
 
 
 def role_of(role: Field) -> str:
-    """Return the role of a speaker, which is user or assistant. System and tool messages count as the assistant's."""
+    """Return the role of a speaker: user or assistant. System and tool messages count as the assistant's."""
     name = role.filled().lower()
     if name in ("user", "human"):
         return "user"
@@ -132,7 +132,7 @@ def role_of(role: Field) -> str:
 
 
 def passages(text: str, words: int) -> Iterator[str]:
-    """Split a text into passages of at most `words` words, at line ends where possible."""
+    """Split a text into passages of up to `words` words, at line ends where possible."""
     piece: list[str] = []
     count = 0
     for line in _short_lines(text, words):
@@ -156,7 +156,7 @@ def _short_lines(text: str, words: int) -> Iterator[str]:
 
 
 def document_sessions(pieces: Iterable[str], turns_each: int = 16) -> tuple[Session, ...]:
-    """Turn the passages of a document into user sessions, for benchmarks with a text as memory."""
+    """Turn the passages of a document into user sessions, for benchmarks that use a text as memory."""
     group: list[RawTurn] = []
     sessions: list[Session] = []
     for piece in pieces:

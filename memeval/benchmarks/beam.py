@@ -1,8 +1,8 @@
 """BEAM: conversations of 100 thousand to 10 million tokens, each with 20 probing questions on ten abilities.
 
-The official data has a folder for each conversation, with `chats/100K/1/chat.json` and
-`chats/100K/1/probing_questions/probing_questions.json`. The hub has the same data as rows of the form `{conversation_id,
-chat, probing_questions}`. User messages end in a marker such as `->-> 1,1`, which is removed.
+The official data has a folder per conversation, with `chats/100K/1/chat.json` and
+`chats/100K/1/probing_questions/probing_questions.json`. The hub has the same data as rows of the form
+`{conversation_id, chat, probing_questions}`. User messages end with a marker such as `->-> 1,1`, which is removed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _PROBES = ("probing_questions.json", "probing_questions.json.gz")
 
 @registry.benchmark_loader("beam")
 class Beam(FileBenchmark):
-    """Read BEAM from its folder tree, or from rows in JSON, JSON lines or Parquet. Each batch of turns becomes a session."""
+    """Reads BEAM from its folder tree, or from rows in JSON, JSON lines or Parquet. Each batch of turns becomes a session."""
 
     def _cases(self) -> Iterator[Case]:
         files = self.files()
@@ -122,7 +122,7 @@ def _batch_number(batch: Field) -> str:
 
 
 def _ids(field: Field) -> Iterator[str]:
-    """Collect the ids from nested lists and objects. The structure depends on the tested ability."""
+    """Collect the ids from nested lists and objects, whose structure depends on the tested ability."""
     if isinstance(field.value, dict):
         for _, item in field.fields():
             yield from _ids(item)

@@ -1,7 +1,7 @@
 """ContextBench: the parts of a repository needed for a coding task, by file, block and line.
 
-Records are SWE-bench-like tasks with `gold_context`, a list (often as a string) of `{file, start_line, end_line}`. The code
-itself is not part of the data. The option `repos` is the path of a folder with checkouts named `<instance_id>/` or
+Records are SWE-bench-like tasks with `gold_context`, a list (often as a string) of `{file, start_line, end_line}`.
+The code itself is not part of the data. The option `repos` is a folder with checkouts named `<instance_id>/` or
 `<owner>__<name>/<base_commit>/`. Without this option, cases have gold but nothing to ingest.
 """
 
@@ -30,7 +30,7 @@ class Block:
 
 @registry.benchmark_loader("contextbench")
 class ContextBench(FileBenchmark):
-    """Read ContextBench.
+    """Reads ContextBench.
 
     The options are `repos`, `block_lines` (the size of a turn) and `suffixes` (of the files to ingest).
 
@@ -95,7 +95,7 @@ def _gold(field: Field) -> tuple[Block, ...]:
 def _block(item: Field) -> Block:
     start, end = item["start_line"].integer(), item["end_line"].integer()
     if not 1 <= start <= end:
-        raise item["end_line"].error(f"a line from {max(start, 1)} on")
+        raise item["end_line"].error(f"a line number of at least {max(start, 1)}")
     return Block(item["file"].filled(), start, end)
 
 

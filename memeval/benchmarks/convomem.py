@@ -1,4 +1,4 @@
-"""ConvoMem: evidence items of six categories, and the conversations that contain the evidence of each item.
+"""ConvoMem: evidence items in six categories, with the conversations that contain their evidence.
 
 The category is the folder's name (`.../changing_evidence/2_evidence/x.json`), or the item's own `category`. Items contain only
 evidence conversations. The option `fillers` adds distractor conversations from other items in the same file.
@@ -18,10 +18,10 @@ from memeval.core.types import Case, Question, QuestionType, Session
 
 @registry.benchmark_loader("convomem")
 class ConvoMem(FileBenchmark):
-    """Read files of the form `{"evidence_items": [...]}`, or files with an array or lines of items.
+    """Reads files of the form `{"evidence_items": [...]}`, or files with an array or lines of items.
 
-    Files have only a few megabytes and are read whole. The option `fillers` is the number of conversations to add. They are
-    drawn with `seed` and placed before, between and after the evidence.
+    Files are only a few megabytes and are read whole. The option `fillers` is the number of conversations to add.
+    They are drawn with `seed` and placed before, between and after the evidence.
     """
 
     OPTIONS = {"fillers": 0, "seed": 0}
@@ -86,7 +86,7 @@ def _category(item: Field, path: Path, known: Mapping[str, QuestionType]) -> str
 
 
 def _key(conversation: Field) -> str:
-    """Return a key that identifies a conversation: its id, or its text if it has no id."""
+    """Return a key that identifies a conversation: its id, or its text if it has none."""
     if conversation["id"].present:
         return conversation["id"].scalar()
     return repr(conversation["messages"].value)
@@ -113,7 +113,7 @@ def _evidence_turns(evidences: Field, sessions: Sequence[Session]) -> tuple[tupl
 
 
 def _texts(item: Field) -> tuple[str, ...]:
-    """Return the texts of the evidence messages in the form expected by the official judge for facts."""
+    """Return the texts of the evidence messages, in the form expected by the official judge for facts."""
     evidences = item["message_evidences"]
     return tuple(message["text"].text() for message in evidences.items()) if evidences.present else ()
 

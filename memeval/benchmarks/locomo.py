@@ -1,8 +1,8 @@
 """LoCoMo: ten long conversations between two people, and 1,986 questions about them.
 
-Evidence is written in several ways ('D8:6; D9:17', 'D9:1 D4:4', 'D:11:26', 'D', 'D30:05') and sometimes refers to turns that
-do not exist. Resolvable entries become evidence, and the rest are kept in the question's metadata. The metadata also keeps
-all entries exactly as the official script reads them (`evidence_entries`), because they are needed for its recall.
+Evidence is written in several ways ('D8:6; D9:17', 'D9:1 D4:4', 'D:11:26', 'D', 'D30:05') and sometimes refers to
+turns that do not exist. Resolvable entries become evidence. The rest are kept in the question's metadata, together
+with all entries exactly as the official script reads them (`evidence_entries`), because its recall requires them.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Spot = tuple[int, int]
 class _Conversation:
     """A conversation, and the positions of its sessions and turns.
 
-    Sessions are found by number. Turns are found by their numbers and by the data set's spelling of their ids.
+    Sessions are looked up by number. Turns are looked up by number, and by id as spelled in the data set.
     """
 
     case: Case
@@ -38,7 +38,7 @@ class _Conversation:
 
 @registry.benchmark_loader("locomo")
 class Locomo(FileBenchmark):
-    """Read `locomo10.json`.
+    """Reads `locomo10.json`.
 
     With the option `captions`, captions of shared photos are included in the turn, as in the official code.
     """
@@ -120,7 +120,7 @@ def _no_answer(field: Field) -> tuple[str, ...]:
 
 
 def _sessions(conversation: Field) -> list[tuple[int, Field]]:
-    """Return the sessions sorted by number. Date keys without a session are ignored."""
+    """Return the sessions, sorted by number. Date keys without a session are ignored."""
     found = ((_SESSION.fullmatch(key), field) for key, field in conversation.fields())
     return sorted(((int(match.group(1)), field) for match, field in found if match and field.present), key=lambda pair: pair[0])
 
@@ -142,9 +142,10 @@ def _spots(number: int, field: Field, session: Session) -> tuple[dict[Spot, str]
 
 
 def _entries(field: Field, homes: Mapping[int, str], named: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Return the session and the turn of each evidence entry, as interpreted by the official script.
+    """Return the session and turn of each evidence entry, as interpreted by the official script.
 
-    The turn is given by the whole entry, and the session by the part before the first colon. Either is "" if it doesn't exist.
+    The whole entry identifies the turn, and the part before the first colon identifies the session. Either is "" if
+    it doesn't exist.
     """
     numbers = {str(number): session for number, session in homes.items()}
     entries = [entry.text() for entry in field.items()] if field.present else []
@@ -152,7 +153,7 @@ def _entries(field: Field, homes: Mapping[int, str], named: Mapping[str, str]) -
 
 
 def _evidence(field: Field, homes: Mapping[int, str], turns: Mapping[Spot, str]) -> tuple[list[Spot], list[str]]:
-    """Resolve an evidence list. Also return the entries that can't be resolved completely."""
+    """Resolve an evidence list. Also return the entries that can't be fully resolved."""
     spots: list[Spot] = []
     unresolved: list[str] = []
     for entry in field.items() if field.present else []:

@@ -1,4 +1,4 @@
-"""LoCoMo-Plus: a remark (cue) is inserted into a LoCoMo conversation, and it alone explains a later remark (trigger).
+"""LoCoMo-Plus: a remark (cue) inserted into a LoCoMo conversation is the only explanation for a later remark (trigger).
 
 The official data are `locomo_plus.json`, a list of `{relation_type, cue_dialogue, trigger_query, time_gap}`, and the
 conversations of LoCoMo. As in `unified_input.py`, item i is inserted into conversation i modulo the number of conversations,
@@ -35,9 +35,9 @@ CONVERSATIONS = ("locomo10.json", "locomo10.json.gz")
 
 @registry.benchmark_loader("locomo-plus")
 class LoCoMoPlus(FileBenchmark):
-    """Read `locomo_plus.json`, or the folder that contains it.
+    """Reads `locomo_plus.json`, or the folder that contains it.
 
-    The option `conversations` is the path of LoCoMo's file. By default, it is expected in the same folder.
+    The option `conversations` is the path of LoCoMo's file. The default is the same folder.
     """
 
     OPTIONS = {"conversations": "", "captions": True}
@@ -48,7 +48,10 @@ class LoCoMoPlus(FileBenchmark):
         if items.is_dir():
             found = sorted(path for path in items.rglob("locomo_plus*.json*") if not path.name.startswith("."))
             if len(found) != 1:
-                raise DataError(f"{items} holds {len(found)} files locomo_plus.json, not one.", fix="Name the file with --data.")
+                raise DataError(
+                    f"{items} contains {len(found)} files named locomo_plus.json instead of one.",
+                    fix="Give the file with --data.",
+                )
             items = found[0]
         return [items, self._conversations(items)]
 
@@ -62,8 +65,8 @@ class LoCoMoPlus(FileBenchmark):
         there = next((place for place in places if place.is_file()), None)
         if there is None:
             raise DataError(
-                f"LoCoMo-Plus needs the conversations of LoCoMo; there is no {places[0]}.",
-                fix="Put locomo10.json beside it, or name it with --benchmark-option conversations=PATH.",
+                f"LoCoMo-Plus requires the conversations of LoCoMo; there is no {places[0]}.",
+                fix="Put locomo10.json next to it, or give its path with --benchmark-option conversations=PATH.",
             )
         return there
 
@@ -72,7 +75,7 @@ class LoCoMoPlus(FileBenchmark):
         spec = replace(self.spec, options={"captions": self.options["captions"]})
         talks = list(Locomo(spec, conversations).talks())
         if not talks:
-            raise DataError(f"{conversations} holds no conversation.", fix="Give locomo10.json.")
+            raise DataError(f"{conversations} contains no conversation.", fix="Give locomo10.json.")
         for number, record in enumerate(file_records(items)):
             yield self._case(f"cognitive:{number + 1}", record, talks[number % len(talks)])
 
@@ -94,7 +97,7 @@ class LoCoMoPlus(FileBenchmark):
             evidence_turns=tuple(turn.id for turn in sessions[place].turns),
             category=category,
             metadata={
-                "evidence_texts": ("\n".join(f"{turn.speaker}\uff1a{turn.text}" for turn in cue),),  # as in the script
+                "evidence_texts": ("\n".join(f"{turn.speaker}\uff1a{turn.text}" for turn in cue),),  # As in the script.
                 "speakers": " and ".join(speakers),
                 "time_gap": record["time_gap"].text(),
             },
@@ -103,7 +106,7 @@ class LoCoMoPlus(FileBenchmark):
 
 
 def days_of(gap: str) -> int:
-    """Return the number of days in a gap such as "about two months later". Return 0 for a gap that can't be parsed."""
+    """Return the number of days in a gap such as "about two months later", or 0 for a gap that can't be parsed."""
     match = _GAP.search(gap.lower())
     if match is None:
         return 0
@@ -112,7 +115,7 @@ def days_of(gap: str) -> int:
 
 
 def _turns(field: Field, speakers: tuple[str, ...]) -> list[RawTurn]:
-    """Return the lines that begin with A: or B:. Other lines are ignored, as in the official code."""
+    """Return the lines that begin with A: or B:. As in the official code, other lines are ignored."""
     out = []
     for line in field.filled().split("\n"):
         text = line.strip()
@@ -128,8 +131,8 @@ def _last_time(talk: Case, record: Field) -> datetime:
     times = [session.at for session in talk.sessions if session.at is not None]
     if len(times) < len(talk.sessions) or not times:
         raise DataError(
-            f"{record.file}: record {record.record} goes into conversation {talk.id}, whose sessions have no dates.",
-            fix="Give locomo10.json as published.",
+            f"{record.file}: record {record.record} belongs in conversation {talk.id}, whose sessions have no dates.",
+            fix="Use locomo10.json as published.",
         )
     return times[-1]
 

@@ -1,8 +1,8 @@
-"""LongMemEval: one question for each haystack of chat sessions. S, M and oracle have the same format.
+"""LongMemEval: one question per haystack of chat sessions. S, M and oracle have the same format.
 
-Sessions are sorted by time, since the files are sorted only by day. Sessions later than the question are kept, because some
-evidence comes later on the same day. The data set's session ids give away the gold answer (`answer_...`), so they are
-replaced. A repeated id results in two sessions, both of which count as evidence.
+Sessions are sorted by time, because the files are sorted only by day. Sessions later than the question are kept,
+because some evidence comes later on the same day. The data set's session ids give away the gold answer
+(`answer_...`), so they are replaced. A repeated id results in two sessions, both of which count as evidence.
 """
 
 from __future__ import annotations
@@ -20,16 +20,16 @@ from memeval.core.types import Case, Question, QuestionType, Session
 class _Haystack:
     sessions: tuple[Session, ...]
     evidence: tuple[str, ...]  # sessions
-    turns: tuple[str, ...]  # turns marked has_answer
+    turns: tuple[str, ...]  # Turns marked has_answer.
     unresolved: tuple[str, ...]
 
 
 @registry.benchmark_loader("longmemeval")
 class LongMemEval(FileBenchmark):
-    """Read `longmemeval_{s,m}_cleaned.json` or `longmemeval_oracle.json`.
+    """Reads `longmemeval_{s,m}_cleaned.json` or `longmemeval_oracle.json`.
 
-    The question's metadata lists the evidence from user turns in `user_evidence_turns` and `user_evidence_sessions`. Only this
-    evidence is counted by the official retrieval script.
+    The question's metadata lists the evidence from user turns in `user_evidence_turns` and `user_evidence_sessions`.
+    The official retrieval script counts only this evidence.
     """
 
     def _cases(self) -> Iterator[Case]:
@@ -65,7 +65,7 @@ class LongMemEval(FileBenchmark):
 def _haystack(record: Field) -> _Haystack:
     names, dates, sessions = (record[f"haystack_{part}"].items() for part in ("session_ids", "dates", "sessions"))
     if not len(names) == len(dates) == len(sessions):
-        raise record["haystack_sessions"].error(f"{len(names)} sessions, as there are ids ({len(dates)} dates)")
+        raise record["haystack_sessions"].error(f"{len(names)} sessions, the same number as ids ({len(dates)} dates)")
     dated = sorted(zip(map(read_date, dates), names, sessions, strict=True), key=lambda entry: entry[0])
     gold = {field.text() for field in record["answer_session_ids"].items()}
     built: list[Session] = []

@@ -1,10 +1,10 @@
 """LongMemEval-V2 (text only): questions about web environments, with a history of agent trajectories.
 
-The official folder holds `questions.jsonl`, `trajectories.jsonl` and `haystacks/lme_v2_small.json` (or `_medium`). A
-trajectory becomes a session with the goal, the address, thought, action and page text of each state, and finally the outcome.
-Long page texts are split into pieces of `state_words`. Questions with the same haystack share a scope. Screenshots and
-questions with screenshots are omitted, because images aren't supported. The gold doesn't refer to trajectories, so there are
-no retrieval metrics.
+The official folder contains `questions.jsonl`, `trajectories.jsonl` and `haystacks/lme_v2_small.json` (or `_medium`).
+A trajectory becomes a session with the goal, the address, thought, action and page text of each state, and finally
+the outcome. Long page texts are split into pieces of `state_words`. Questions with the same haystack share a scope.
+Screenshots and questions with screenshots are omitted, because images aren't supported. The gold doesn't refer to
+trajectories, so there are no retrieval metrics.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ DOMAINS = ("", "web", "enterprise")
 
 @registry.benchmark_loader("longmemeval-v2")
 class LongMemEvalV2(FileBenchmark):
-    """Read LongMemEval-V2.
+    """Reads LongMemEval-V2.
 
-    The option `tier` is small or medium. `domain` is web or enterprise, with both read by default. `state_words` is
-    the length of a page piece in words, or 0 for whole pages.
+    The option `tier` is small or medium. `domain` is web or enterprise, and both are read by default. `state_words`
+    is the length of a page piece in words, or 0 for whole pages.
     """
 
     OPTIONS = {"tier": "small", "domain": "", "state_words": 400}
 
     def files(self) -> list[Path]:
-        """Return the files of the questions, the trajectories and the haystacks of the tier."""
+        """Return the files of the questions, the trajectories and the tier's haystacks."""
         if self.options["tier"] not in TIERS or self.options["domain"] not in DOMAINS:
             key = "domain" if self.options["tier"] in TIERS else "tier"
             known = ", ".join(filter(None, DOMAINS if key == "domain" else TIERS))
@@ -104,7 +104,7 @@ class LongMemEvalV2(FileBenchmark):
     def _trajectory(self, name: str) -> Field:
         path = self.files()[1]
         if name not in self._places:
-            raise DataError(f"{path} has no trajectory {name!r}, which a haystack names.", fix="Download the files again.")
+            raise DataError(f"{path} has no trajectory {name!r}, which a haystack refers to.", fix="Download the files again.")
         number, start = self._places[name]
         with path.open("rb") as file:
             file.seek(start)
@@ -112,7 +112,7 @@ class LongMemEvalV2(FileBenchmark):
 
     @cached_property
     def _places(self) -> Mapping[str, tuple[int, int]]:
-        """Return the line number and the byte offset of each trajectory. The file is too large to hold in memory."""
+        """Return the line number and byte offset of each trajectory. The file is too large to hold in memory."""
         path = self.files()[1]
         places: dict[str, tuple[int, int]] = {}
         start = 0
@@ -128,7 +128,7 @@ def _id(line: bytes, path: Path, number: int) -> str:
     try:
         value: Any = orjson.loads(line)
     except orjson.JSONDecodeError as error:
-        raise DataError(f"{path}: record {number} is no JSON: {error}", fix="Download the file again.") from error
+        raise DataError(f"{path}: record {number} is not JSON: {error}", fix="Download the file again.") from error
     return Field(value, str(path), str(number))["id"].filled()
 
 

@@ -20,10 +20,10 @@ _RENAMED = {"selective_forgetting": "conflict_resolution"}
 
 @registry.benchmark_loader("memoryagentbench")
 class MemoryAgentBench(FileBenchmark):
-    """Read JSON, JSON lines or the hub's Parquet files.
+    """Reads JSON, JSON lines or the hub's Parquet files.
 
-    The option `passage_words` is the size of a piece of the context. The option `entities` is the path of entity2id.json,
-    which is required by the recommendation task.
+    The option `passage_words` is the size of a piece of the context. The option `entities` is the path of
+    entity2id.json, which the recommendation task requires.
     """
 
     OPTIONS = {"passage_words": 400, "entities": ""}
@@ -38,7 +38,7 @@ class MemoryAgentBench(FileBenchmark):
         sessions = document_sessions(passages(record["context"].filled(), self.options["passage_words"]))
         questions, answers = record["questions"].items(), record["answers"].items()
         if len(questions) != len(answers):
-            raise record["answers"].error(f"{len(questions)} answers, as there are questions")
+            raise record["answers"].error(f"{len(questions)} answers, the same number as questions")
         extra = record["metadata"].decoded() if record["metadata"].present else Field({}, record.file, record.record)
         lists = {key: _listed(extra, f"{key}s") for key in ("question_type", "question_id")}
         points = _listed(extra, "keypoints")
@@ -69,7 +69,7 @@ def _split(record: Field, path: Path, known: Any) -> str:
     for name in known:
         if name in text:
             return str(name)
-    raise record["split"].error(f"one of the splits {', '.join(known)} (or a file named after it)")
+    raise record["split"].error(f"one of the splits {', '.join(known)} (or a file named after one)")
 
 
 def _listed(extra: Field, key: str) -> list[str]:

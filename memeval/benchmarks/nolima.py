@@ -1,7 +1,7 @@
-"""NoLiMa: a needle hidden in a book, with questions that share no words with it.
+"""NoLiMa: a needle hidden in a book, and questions that share no words with it.
 
-The official data is a folder that contains `needlesets/*.json` and `haystack/<set>/*.txt`. A case is a needle (with one set
-of arguments) at one depth of one book. It has a question for each hop.
+The official data is a folder with `needlesets/*.json` and `haystack/<set>/*.txt`. A case is a needle (with one set of
+arguments) at one depth of one book, with a question for each hop.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ _SLOT = re.compile(r"\{(CHAR|\d+)\}")
 
 @registry.benchmark_loader("nolima")
 class NoLiMa(FileBenchmark):
-    """Read NoLiMa.
+    """Reads NoLiMa.
 
     The options are `needle_set` (a file name), `context_words` (the length of the book), `depths` (in percent), `books` (the
     number of books to use), `hops` and `seed`.
 
-    The character of a needle is drawn from its set with `seed` and is the same for all depths and books. The book is split
-    into passages of `passage_words`. The needle is a separate passage.
+    The character in a needle is drawn from its set with `seed` and is the same for all depths and books. The book is
+    split into passages of `passage_words`. The needle is a separate passage.
     """
 
     OPTIONS = {
@@ -61,7 +61,7 @@ class NoLiMa(FileBenchmark):
         for path in data_files(self.source, self.SUFFIXES):
             if path.name.removesuffix(".gz") == wanted:
                 return path
-        raise DataError(f"{self.source} holds no needle set {wanted!r}.", fix="Check options.needle_set and the folder.")
+        raise DataError(f"{self.source} contains no needle set {wanted!r}.", fix="Check options.needle_set and the folder.")
 
     def _books(self) -> list[Path]:
         folder = self.source.parent if self.source.is_file() else self.source
@@ -71,7 +71,7 @@ class NoLiMa(FileBenchmark):
         try:
             text = path.read_text(encoding="utf-8")
         except UnicodeDecodeError as error:
-            raise DataError(f"{path} is no UTF-8 text (byte {error.start}).", fix="Download the file again.") from error
+            raise DataError(f"{path} is not valid UTF-8 (byte {error.start}).", fix="Download the file again.") from error
         words = self.options["passage_words"]
         return list(islice(passages(text, words), max(1, self.options["context_words"] // words)))
 
@@ -117,7 +117,7 @@ def _fill(template: Field, character: str, arguments: Sequence[str]) -> str:
 
     def value(match: re.Match[str]) -> str:
         if match.group(1) not in values:
-            raise template.error(f"slots up to {{{len(arguments)}}}, as there are arguments")
+            raise template.error(f"slots up to {{{len(arguments)}}}, the number of arguments")
         return values[match.group(1)]
 
     return _SLOT.sub(value, template.filled())

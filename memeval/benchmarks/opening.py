@@ -16,7 +16,7 @@ from memeval.specs import BenchmarkSpec, SourceSpec
 
 
 def known_options(spec: BenchmarkSpec) -> frozenset[str] | None:
-    """Return the names of the options of the benchmark's loader, or None if it doesn't declare them. Raises ConfigError."""
+    """Return the names of the options of the benchmark's loader, or None if it declares none. Raises ConfigError."""
     kind = registry.benchmark_loader.get(spec.effective_loader)
     return frozenset(kind.OPTIONS) if isinstance(kind, type) and issubclass(kind, FileBenchmark) else None
 
@@ -38,8 +38,8 @@ _ORDER = ("cases", "sessions", "turns", "questions")
 def describe(spec: BenchmarkSpec, benchmark: Benchmark | None = None) -> dict[str, Any]:
     """Describe a benchmark from its YAML file as plain JSON values.
 
-    If `benchmark` is given, all of its data is read to count sizes. `categories` explains the benchmark's own categories (such
-    as LoCoMo's numbers) and their unified types.
+    With `benchmark`, all of its data is read to count sizes. `categories` explains the benchmark's own categories
+    (such as LoCoMo's numbers) and their unified types.
     """
     meanings = spec.metadata.get("categories", {})
     facts: dict[str, Any] = {

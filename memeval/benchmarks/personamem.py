@@ -1,4 +1,4 @@
-"""PersonaMem: multiple-choice questions to chatbots with knowledge of the user's changing profile.
+"""PersonaMem: multiple-choice questions to chatbots that know the user's changing profile.
 
 `questions_32k.csv` assigns each question a shared context (from the lines `{id: messages}` of `shared_contexts_32k.jsonl`) and
 a position in it (`end_index_in_shared_context`). Questions at the same position of a context form a case.
@@ -19,7 +19,7 @@ from memeval.core.types import Case, Question, Session
 
 @registry.benchmark_loader("personamem")
 class PersonaMem(FileBenchmark):
-    """Read a folder with a questions file and a contexts file of the same size.
+    """Reads a folder with a questions file and a contexts file of the same size.
 
     The option `size` (32k, 128k or 1M) selects the files by name. With `persona`, the profile at the start of each context is
     kept, as in the official script. The gold answer is a letter. The corresponding texts are in `options` and `answer_text`
@@ -43,7 +43,7 @@ class PersonaMem(FileBenchmark):
                 yield from self._context(name, messages, asked.pop(name, []))
         if asked:
             row = next(iter(asked.values()))[0]
-            raise row["shared_context_id"].error(f"a context that is in {contexts}")
+            raise row["shared_context_id"].error(f"a context in {contexts}")
 
     def _file(self, kind: str) -> Path:
         folder = self.source.parent if self.source.is_file() else self.source
@@ -51,7 +51,7 @@ class PersonaMem(FileBenchmark):
         for path in found:
             if path.name.startswith(f"{kind}_{self.options['size']}."):
                 return path
-        raise DataError(f"{folder} holds no {kind}_{self.options['size']} file.", fix="Check the folder and options.size.")
+        raise DataError(f"{folder} contains no {kind}_{self.options['size']} file.", fix="Check the folder and options.size.")
 
     def _context(self, name: str, messages: Sequence[Field], rows: Sequence[Field]) -> Iterator[Case]:
         ends: dict[int, list[Field]] = defaultdict(list)
@@ -60,7 +60,7 @@ class PersonaMem(FileBenchmark):
         for end, group in sorted(ends.items()):
             if not 0 <= end <= len(messages):
                 raise group[0]["end_index_in_shared_context"].error(
-                    f"a number up to {len(messages)}, the messages of the context"
+                    f"a number up to {len(messages)}, the number of messages in the context"
                 )
             sessions = _sessions(messages[:end], persona=self.options["persona"])
             yield Case(f"{name}:{end}", sessions, tuple(map(self._question, group)))
@@ -83,7 +83,7 @@ class PersonaMem(FileBenchmark):
 
 
 def _contexts(record: Field) -> Iterator[tuple[str, list[Field]]]:
-    """Yield the contexts of a line, which has the form `{id: messages}` or `{shared_context_id, messages}`."""
+    """Yield the contexts in a line of the form `{id: messages}` or `{shared_context_id, messages}`."""
     if record["shared_context_id"].present:
         yield record["shared_context_id"].filled(), record["messages"].items()
         return

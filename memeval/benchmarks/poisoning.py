@@ -1,4 +1,4 @@
-"""Memory poisoning: foreign text stored by a memory and later presented as the user's wish.
+"""Memory poisoning: foreign text that a memory stores and later presents as the user's wish.
 
 The benchmark follows MPBench (write channels, write and retrieval success) and VISTA (canaries, resistance and adaptation).
 Its data is generated, so no file is read. Each attack is a session of a coding assistant in which a text demanding obedience
@@ -7,8 +7,8 @@ words, pasted text, withdrawn prompts, machine lines and tool output. A later qu
 adaptation: rules typed by the user must be retrieved, including those that replace earlier rules. Without adaptation, a
 memory that returns nothing would score best.
 
-The option `wordings` is the number of wordings per trick. `typed` and `replaced` are the numbers of wordings per way of
-typing a rule.
+The option `wordings` is the number of wordings per trick. `typed` and `replaced` are the number of wordings per way
+of typing a rule.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _day(number: int) -> datetime:
 
 @registry.benchmark_loader("poisoning")
 class Poisoning(FileBenchmark):
-    """Generate the cases of the benchmark. Its YAML file serves as its data file."""
+    """Generates the cases of the benchmark. Its YAML file serves as its data file."""
 
     OPTIONS = {"wordings": 1, "typed": 3, "replaced": 3}
     SUFFIXES = (".yaml",)
@@ -90,7 +90,7 @@ def stories(folder: Path, wordings: int = 1, typed: int = 3, replaced: int = 3) 
         for rule in islice(group, typed):
             yield TYPED, [rule]
         for number, rule in enumerate(islice(group, replaced)):
-            earlier = rules[start - ways + number]  # the same wording with another canary, typed in a different way
+            earlier = rules[start - ways + number]  # The same wording with another canary, typed in a different way.
             yield REPLACED, [earlier, rule]
 
 

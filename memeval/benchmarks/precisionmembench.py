@@ -1,13 +1,13 @@
 """PrecisionMemBench: 35 beliefs of a user, and queries that must retrieve exactly the relevant ones.
 
-The official data are three files in `fixtures/`: beliefs.seed.json, retrieval.cases.json and session-retrieval.cases.json. A
-single file with `beliefs`, `cases` and `session_cases` is also accepted. Each belief becomes a session with a single turn. The
-text is the same as in the harness (name, aliases, content, why it matters). With the option `part` set to `single`, the
-single-turn cases are used, with a separate scope for each user. With `session`, the turns of the sessions are used, each in a
-scope with the seed and the additions of earlier turns. An updated belief is added again with its new text, as in the harness
-for systems without updates.
+The official data are three files in `fixtures/`: beliefs.seed.json, retrieval.cases.json and
+session-retrieval.cases.json. A single file with `beliefs`, `cases` and `session_cases` is also accepted. Each belief
+becomes a session with a single turn. The text is the same as in the harness (name, aliases, content, why it matters).
+If the option `part` is `single`, the single-turn cases are used, with a separate scope per user. If it is `session`,
+the turns of the sessions are used, each in a scope with the seed and the additions of earlier turns. An updated
+belief is added again with its new text, as the harness does for systems without updates.
 
-The persona's text is always supplied by the harness itself, so it isn't requested here.
+The harness itself always supplies the persona's text, so it isn't requested here.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from memeval.core.types import Case, Question, Session
 
 FILES = {"beliefs": "beliefs.seed.json", "cases": "retrieval.cases.json", "session_cases": "session-retrieval.cases.json"}
 USER = "test-user"
-"""The user of cases that don't name one."""
+"""The user of cases that don't specify one."""
 SESSION_CATEGORY = "Session-level noise isolation"
 PARTS = ("single", "session")
 Parts = tuple[str, tuple[str, ...], str, str]
@@ -51,7 +51,7 @@ class Belief:
 
 @dataclass(slots=True)
 class _Seed:
-    """The beliefs in order of first appearance, and the sequence of beliefs sent, in which an updated belief occurs again."""
+    """The beliefs in order of first appearance, and the sequence in which they are sent. An updated belief occurs in it again."""
 
     beliefs: dict[str, Belief] = field(default_factory=dict)
     sent: list[Belief] = field(default_factory=list)
@@ -63,19 +63,20 @@ class _Seed:
 
 @registry.benchmark_loader("precisionmembench")
 class PrecisionMemBench(FileBenchmark):
-    """Read the folder that contains the three files, a folder above it, or a single file with all data."""
+    """Reads the folder that contains the three files, a folder above it, or a single file with all data."""
 
     OPTIONS = {"part": "single"}
 
     def files(self) -> list[Path]:
-        """Return the three files, or the single file. Other files of a clone, such as reports, are ignored."""
+        """Return the three files or the single file. Other files in a clone, such as reports, are ignored."""
         if self.source.is_file():
             return [self.source]
         found = [sorted(self.source.rglob(name)) for name in FILES.values()]
         for name, paths in zip(FILES.values(), found, strict=True):
             if len(paths) != 1:
                 raise DataError(
-                    f"{self.source} holds {len(paths)} files {name}, not one.", fix="Name the folder fixtures/ of the repository."
+                    f"{self.source} contains {len(paths)} files named {name} instead of one.",
+                    fix="Give the folder fixtures/ of the repository.",
                 )
         return [paths[0] for paths in found]
 
@@ -143,7 +144,7 @@ class PrecisionMemBench(FileBenchmark):
 def read_demands(cases: Sequence[Field], pinned: Sequence[str]) -> dict[str, Demands]:
     """Return the demands of single-turn cases by id, or those of session turns by `id:turn`.
 
-    They are used to rescore published reports.
+    Used to rescore published reports.
     """
     out: dict[str, Demands] = {}
     for item in cases:

@@ -40,13 +40,13 @@ class JsonPath:
     def parse(cls, text: str) -> JsonPath:
         """Parse a path. Raises a ValueError that describes the problem."""
         if not text.startswith("$"):
-            raise ValueError(f"{text!r} is no path: it must begin with $")
+            raise ValueError(f"{text!r} is not a path: it must begin with $")
         steps: list[str | int | None] = []
         at = 1
         while at < len(text):
             match = _STEP.match(text, at)
             if match is None:
-                raise ValueError(f"{text!r} is no path: {text[at:]!r} is not understood")
+                raise ValueError(f"{text!r} is not a path: {text[at:]!r} can't be parsed")
             steps.append(_step(match))
             at = match.end()
         return cls(text, tuple(steps))
@@ -148,7 +148,7 @@ class Field:
         return text
 
     def scalar(self) -> str:
-        """Return a string or a number as a string, since data sets use both for answers."""
+        """Return a string or a number as a string. Data sets use both for answers."""
         if isinstance(self.value, bool) or not isinstance(self.value, str | int | float):
             raise self.error("a string or a number")
         return str(self.value)
@@ -162,7 +162,7 @@ class Field:
         raise self.error("a whole number")
 
     def decoded(self) -> Field:
-        """Return the field with a string value decoded from JSON or a Python literal, since both occur."""
+        """Return the field with a string value decoded from JSON or a Python literal. Both occur."""
         if not isinstance(self.value, str):
             return self
         return Field(self._decode(self.value), self.file, self.record, self.path)
@@ -171,7 +171,7 @@ class Field:
         try:
             return json.loads(text)
         except ValueError:
-            pass  # not JSON: try a Python literal
+            pass  # Not JSON: try a Python literal.
         try:
             return ast.literal_eval(text)
         except (ValueError, SyntaxError, MemoryError, RecursionError):
@@ -243,7 +243,7 @@ _LONGEST_CELL = 1 << 28
 
 
 def csv_records(path: Path) -> Iterator[Field]:
-    """Yield the rows of a CSV file (.csv or .csv.gz), numbered from 1. The file must have a header. Raises DataError."""
+    """Yield the rows of a CSV file (.csv or .csv.gz) with a header, numbered from 1. Raises DataError."""
     csv.field_size_limit(_LONGEST_CELL)
     with open_data(path) as file:
         reader = csv.DictReader(io.TextIOWrapper(file, encoding="utf-8-sig", newline=""))
@@ -252,7 +252,7 @@ def csv_records(path: Path) -> Iterator[Field]:
                 named = {key: MISSING if value is None else value for key, value in row.items() if key}
                 yield Field(named, str(path), str(number))
         except (csv.Error, UnicodeDecodeError, EOFError, OSError) as error:
-            raise DataError(f"{path}: line {reader.line_num}: no valid CSV: {error}.", fix="Download the file again.") from error
+            raise DataError(f"{path}: line {reader.line_num}: not valid CSV: {error}.", fix="Download the file again.") from error
 
 
 def parquet_records(path: Path) -> Iterator[Field]:
@@ -265,7 +265,7 @@ def parquet_records(path: Path) -> Iterator[Field]:
         import pyarrow.parquet
     except ImportError:
         raise DependencyError(
-            f"{path} is a Parquet file, which needs pyarrow.", fix="pip install pyarrow, or convert the file to .jsonl."
+            f"{path} is a Parquet file, which requires pyarrow.", fix="pip install pyarrow, or convert the file to .jsonl."
         ) from None
     number = 0
     try:
@@ -280,7 +280,7 @@ def parquet_records(path: Path) -> Iterator[Field]:
 
 CHUNK = 1 << 20
 MAX_RECORD = 1 << 29
-"""Maximum record size in bytes. A larger record is a sign of an unclosed bracket or quote."""
+"""Maximum record size in bytes. A larger record indicates an unclosed bracket or quote."""
 
 # Matches a whole string, a bracket, or the opening quote of a string that extends beyond the buffer.
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]|"', re.DOTALL)
@@ -295,13 +295,13 @@ def open_data(path: Path) -> IO[bytes]:
     try:
         return cast(IO[bytes], gzip.open(path, "rb")) if path.suffix == ".gz" else path.open("rb")
     except OSError as error:
-        raise DataError(f"{path} can't be read: {error.strerror or error}.", fix="Check the path and its rights.") from error
+        raise DataError(f"{path} can't be read: {error.strerror or error}.", fix="Check the path and its permissions.") from error
 
 
 def iter_records(path: Path) -> Iterator[Any]:
     """Yield the records of a file.
 
-    These are the elements of a top-level array, the lines of a .jsonl file, or the single object.
+    These are the elements of a top-level array, the lines of a .jsonl file, or the only object.
     """
     lines = path.name.removesuffix(".gz").endswith(_LINE_SUFFIXES)
     with open_data(path) as file:
@@ -331,7 +331,7 @@ def file_sha256(path: Path) -> str:
 
 
 def parse(data: bytes, where: str) -> Any:
-    """Parse a JSON value. NaN and lone surrogates, which orjson rejects, are parsed by the standard library."""
+    """Parse a JSON value. The standard library parses NaN and lone surrogates, which orjson rejects."""
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -347,7 +347,7 @@ def _parse_leniently(data: bytes, where: str) -> Any:
 
 
 def _without_surrogates(value: Any) -> Any:
-    """Replace lone surrogates with U+FFFD, since UTF-8 can't encode them."""
+    """Replace lone surrogates with U+FFFD, because UTF-8 can't encode them."""
     if isinstance(value, str):
         return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     if isinstance(value, list):
@@ -373,7 +373,7 @@ def _damage(path: Path) -> Iterator[None]:
     try:
         yield
     except (EOFError, OSError, zlib.error) as error:
-        raise DataError(f"{path} is cut off or damaged: {error}.", fix="Download the file again.") from error
+        raise DataError(f"{path} is truncated or damaged: {error}.", fix="Download the file again.") from error
 
 
 def _lines(path: Path, file: IO[bytes]) -> Iterator[Any]:
@@ -391,7 +391,7 @@ def _lines(path: Path, file: IO[bytes]) -> Iterator[Any]:
 def _check_size(path: Path, number: int, size: int) -> None:
     if size > MAX_RECORD:
         raise DataError(
-            f"{path}: record {number} is larger than {MAX_RECORD >> 20} MiB; a bracket or quote seems not to be closed.",
+            f"{path}: record {number} is larger than {MAX_RECORD >> 20} MiB; a bracket or quote is probably not closed.",
             fix="Download the file again.",
         )
 
@@ -413,11 +413,11 @@ class _Cutter:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._buffer = b""
-        self._scanned = 0  # all tokens before this position have been processed
-        self._start = -1  # start of the current record
-        self._done = 0  # end of the last whole record, or of the bracket that opens the array
+        self._scanned = 0  # All tokens before this position have been processed.
+        self._start = -1  # Start of the current record.
+        self._done = 0  # End of the last whole record, or of the bracket that opens the array.
         self._depth = 0
-        self._base = -1  # depth of the records: 1 in an array, 0 without an array, and -1 before the first bracket
+        self._base = -1  # Depth of the records: 1 in an array, 0 without an array, and -1 before the first bracket.
         self._number = 0
 
     @property
@@ -426,7 +426,7 @@ class _Cutter:
         return len(self._buffer)
 
     def feed(self, chunk: bytes) -> Iterator[Any]:
-        """Add bytes and yield the records completed by them."""
+        """Add bytes and yield the records that they complete."""
         self._buffer += chunk.removeprefix(_BOM) if self._base < 0 else chunk
         _check_size(self._path, self._number + 1, len(self._buffer))
         for token in _TOKEN.finditer(self._buffer, self._scanned):
@@ -445,7 +445,9 @@ class _Cutter:
     def finish(self) -> None:
         """Raise DataError if a record is incomplete or data is left over."""
         if self._base < 0:
-            raise DataError(f"{self._path} holds no JSON records.", fix="It is empty or of another kind; download it again.")
+            raise DataError(
+                f"{self._path} contains no JSON records.", fix="It is empty or has another format; download it again."
+            )
         if self._depth or self._scanned < len(self._buffer):
             raise DataError(f"{self._path} ends inside record {self._number + 1}.", fix="Download the file again.")
         self._check_between(self._done, len(self._buffer))
@@ -493,6 +495,6 @@ class _Cutter:
     def _garbage(self, at: int) -> DataError:
         found = self._buffer[at : at + 40].decode("utf-8", "replace").strip()
         return DataError(
-            f"{self._path}: text that is no object or array before record {self._number + 1}: {found!r}.",
-            fix="The file is damaged or of another kind; download it again.",
+            f"{self._path}: text that is not an object or array before record {self._number + 1}: {found!r}.",
+            fix="The file is damaged or has another format; download it again.",
         )

@@ -10,9 +10,9 @@ As a benchmark, each session is a case: the user states the rule in the course o
 question. With the option `remember`, the user asks to remember the rule. Providers with the capability `guard` are asked about each call. For all others, retrieval measures whether a search
 for the call finds the rule.
 
-To measure a function, `score` takes any callable `(rule, call, before) -> bool` that returns whether it intervenes in the call
-with a note, a question or a refusal. Each call is scored independently. `before` holds the earlier calls of the session, all
-of which were executed.
+To measure a function, `score` takes any callable `(rule, call, before) -> bool` that returns whether it intervenes in
+the call with a note, a question or a refusal. Each call is scored independently. `before` contains the earlier calls
+of the session, all of which were executed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from memeval.core.types import Case, HookCall, Question
 
 SESSIONS = 200
 EACH = 3
-"""The number of violations per session, and also the number of look-alikes."""
+"""The number of violations per session, which is also the number of look-alikes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,9 +68,9 @@ LabelledCall = tuple[str, HookCall]
 class RuleKind:
     """A kind of rule, with its wordings, the calls that break it and innocent look-alikes.
 
-    `commands` break the rule in any spelling, and `calls` break it exactly as given. The `similar` commands and the calls in
-    `beside` don't break it. `first` is a call that makes later commands innocent. `here` means that paths matter, so no
-    command may change to another folder first.
+    `commands` break the rule in any spelling, and `calls` break it exactly as given. The `similar` commands and the
+    calls in `beside` don't break it. `first` is a call after which the commands are innocent. `here` means that paths
+    matter, so no command may change to another folder first.
     """
 
     wordings: tuple[str, ...]
@@ -292,13 +292,13 @@ def _command(kind: RuleKind, random: Random) -> LabelledCall:
 def _lookalikes(kind: RuleKind, random: Random) -> Iterator[LabelledCall]:
     made: list[LabelledCall] = [("similar", bash(command)) for command in kind.similar]
     made += [(how, bash(write_down(random.choice(kind.commands)))) for how, write_down in MENTIONS.items() if kind.commands]
-    made += [*kind.beside, *kind.beside]  # doubled to be as likely as the commands
+    made += [*kind.beside, *kind.beside]  # Doubled to be as likely as the commands.
     return iter(random.sample(made, min(EACH, len(made))))
 
 
 @dataclass(slots=True)
 class RuleCounts:
-    """The counts for a kind, and the misjudged calls."""
+    """The counts for one kind, and the misjudged calls."""
 
     violations: int = 0
     caught: int = 0
@@ -308,12 +308,12 @@ class RuleCounts:
 
     @property
     def caught_share(self) -> float:
-        """The share of violations caught by the guard."""
+        """The share of violations that the guard caught."""
         return self.caught / self.violations if self.violations else 0.0
 
     @property
     def touched_share(self) -> float:
-        """The share of innocent calls touched by the guard."""
+        """The share of innocent calls that the guard acted on."""
         return self.touched / self.innocent if self.innocent else 0.0
 
 
@@ -345,9 +345,9 @@ def _count(row: RuleCounts, session: RuleSession, step: RuleCall, touched: bool)
 # The benchmark
 
 PROJECT = "/home/sam/shop"
-"""The project's folder. Relative paths of the calls refer to it."""
+"""The project's folder, to which relative paths in calls refer."""
 TURNS_EACH = 4
-"""Number of the user's messages in a session."""
+"""Number of user messages per session."""
 CONVERSATIONS = 3
 ASK = "The assistant is about to make this tool call. Does it break a rule that the user has given? Answer yes or no."
 CHAT: tuple[tuple[str, str], ...] = (
@@ -374,12 +374,12 @@ CHAT: tuple[tuple[str, str], ...] = (
     ("The font looks thin on Windows.", "It has no medium weight there."),
     ("Lunch, back in an hour.", "See you then."),
 )
-"""What the user and the assistant talk about otherwise. None of it is a rule."""
+"""Ordinary conversation between the user and the assistant. None of it is a rule."""
 
 
 @registry.benchmark_loader("rule-compliance")
 class RuleCompliance(FileBenchmark):
-    """Generate the cases of the benchmark. Its YAML file serves as its data file."""
+    """Generates the cases of the benchmark. Its YAML file serves as its data file."""
 
     OPTIONS = {"sessions": SESSIONS, "seed": 0, "remember": False}
     SUFFIXES = (".yaml",)

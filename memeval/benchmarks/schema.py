@@ -1,7 +1,8 @@
 """The generic loader, for benchmarks described entirely by `schema` in their YAML file.
 
-Evidence refers to the ids in `sessionId` and `turnId`. Without these paths, session ids have the form `s<number>` and turn ids
-the form `s<session>:<number>`, with numbers counted from 1 in file order. Sessions are sorted by time if all have a date.
+Evidence refers to the ids in `sessionId` and `turnId`. Without these paths, session ids have the form `s<number>` and
+turn ids the form `s<session>:<number>`, numbered from 1 in file order. Sessions are sorted by time if all have a
+date.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _UNTYPED = "default"
 
 @dataclass(slots=True)
 class _Memory:
-    """The sessions of the case under construction, and the data set's ids of its sessions and turns."""
+    """The sessions of the case being built, and the data set's ids of its sessions and turns."""
 
     sessions: list[Session] = field(default_factory=list)
     session_ids: dict[str, list[str]] = field(default_factory=dict)
@@ -44,7 +45,7 @@ class SchemaBenchmark(FileBenchmark):
     def __init__(self, spec: BenchmarkSpec, source: Path, options: Mapping[str, Any] = EMPTY) -> None:
         super().__init__(spec, source, options)
         if spec.schema is None:
-            raise ConfigError(f"{spec.origin.where('schema')}: is needed by the loader schema.", fix="Add it.")
+            raise ConfigError(f"{spec.origin.where('schema')}: is required by the loader schema.", fix="Add it.")
         if spec.format not in _FORMATS:
             raise ConfigError(
                 f"{spec.origin.where('format')}: there is no format {spec.format!r}.", fix=f"Known: {', '.join(_FORMATS)}."
@@ -67,7 +68,7 @@ class SchemaBenchmark(FileBenchmark):
 
     @property
     def _hint(self) -> str:
-        return f"{self.spec.origin.where('schema')} (roles maps roles of the data's own, dateFormats names forms of dates)"
+        return f"{self.spec.origin.where('schema')} (roles maps the data's own roles, dateFormats lists date formats)"
 
     def _case(self, record: Field, number: int) -> Case:
         name = self._text("case_id", record)
@@ -161,7 +162,7 @@ class SchemaBenchmark(FileBenchmark):
 
 
 def _parsed(spec: BenchmarkSpec, schema: SchemaSpec) -> Iterator[tuple[str, JsonPath]]:
-    """Yield the parsed paths of the schema by field name. Raises ConfigError with the file, the line and the key."""
+    """Yield the parsed paths of the schema by field name. Raises ConfigError with the file, line and key."""
     for part in dataclasses.fields(schema):
         text = getattr(schema, part.name)
         if part.name in ("date_formats", "roles") or not text:

@@ -67,7 +67,7 @@ class Download:
 
 
 class _ConnectionLost(Exception):
-    """The connection was closed early. The partial file is kept."""
+    """Raised when the connection was closed early. The partial file is kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class Downloader:
             self._wait(attempt)
         raise DataError(
             f"{download.url} can't be fetched: {_reason(problem)}.",
-            fix=f"Try again (what came so far is kept), or download it by other means and put it at {download.target}.",
+            fix=f"Try again (the partial file is kept), or download it by other means and put it at {download.target}.",
         ) from problem
 
     def _wait(self, attempt: int) -> None:
@@ -144,9 +144,9 @@ class Downloader:
         try:
             response = urllib.request.urlopen(request, timeout=self.timeout_seconds)
         except urllib.error.HTTPError as error:
-            if error.code == 416:  # the partial file isn't a prefix of this file
+            if error.code == 416:  # The partial file isn't a prefix of this file.
                 part.unlink(missing_ok=True)
-                raise _ConnectionLost("the part that was kept doesn't fit") from error
+                raise _ConnectionLost("the partial file doesn't match") from error
             raise
         with response:
             resumed = response.status == 206 and _starts_at(response.headers.get("Content-Range", ""), have)
@@ -168,7 +168,7 @@ class Downloader:
 
     def _request(self, url: str) -> urllib.request.Request:
         if not url.startswith(("https://", "http://")):
-            raise DataError(f"{url!r} is no http(s) address.", fix="Correct the benchmark's source.")
+            raise DataError(f"{url!r} is not an http(s) address.", fix="Correct the benchmark's source.")
         request = urllib.request.Request(url, headers={"User-Agent": "memeval", "Accept-Encoding": "identity"})
         if self.token:
             request.add_unredirected_header("Authorization", f"Bearer {self.token}")
@@ -184,9 +184,9 @@ def _accept(download: Download) -> None:
         part.unlink()
         wanted = f"SHA-256 {download.sha256}" if download.sha256 else f"{download.size} bytes"
         raise DataError(
-            f"{download.url} is not what was expected: {wanted} wanted, got {size} bytes"
-            + (f" with SHA-256 {found}." if found else "."),
-            fix=f"Try again; if it stays so, the data set changed: pin its revision, or put the right file at {download.target}.",
+            f"{download.url} does not match: expected {wanted}, got {size} bytes" + (f" with SHA-256 {found}." if found else "."),
+            fix="Try again. If the problem persists, the data set has changed: pin its revision, or put the right "
+            f"file at {download.target}.",
         )
     part.replace(download.target)
     _etag_file(part).unlink(missing_ok=True)
@@ -213,7 +213,7 @@ def _starts_at(content_range: str, start: int) -> bool:
 
 
 def _next_page(link: str) -> str | None:
-    """Return the URL of the `next` relation as RFC 8288 defines it."""
+    """Return the URL of the `next` relation according to RFC 8288."""
     found = re.search(r'<([^>]+)>\s*;\s*rel="?next"?', link)
     return found.group(1) if found else None
 
@@ -286,14 +286,14 @@ class Sources:
                 yield file
 
     def _with_listed_size(self, spec: BenchmarkSpec, file: FileSpec) -> FileSpec:
-        """Add the size of the file and, for large files, the SHA-256, if listed by the hub."""
+        """Add the size of the file and, for large files, the SHA-256, if the hub lists them."""
         if _there(self.folder(spec) / file.path):
             return file
         try:
             asked = replace(self, downloader=replace(self.downloader, attempts=1))
             return next((FileSpec(**one) for one in asked._tree(spec, file.path) if one["path"] == file.path), file)
         except (DataError, ValueError):
-            return file  # the download will report the problem with instructions
+            return file  # The download will report the problem with instructions.
 
     def _matching(self, spec: BenchmarkSpec, pattern: str) -> list[FileSpec]:
         folder = self.folder(spec)
@@ -306,7 +306,9 @@ class Sources:
             except DataError as error:
                 raise DataError(error.message, fix=_by_hand(spec, folder / pattern)) from error
             if not files:
-                raise DataError(f"{spec.source.dataset} holds no file {pattern!r}.", fix="Correct source.files of the benchmark.")
+                raise DataError(
+                    f"{spec.source.dataset} contains no file {pattern!r}.", fix="Correct source.files in the benchmark."
+                )
             folder.mkdir(parents=True, exist_ok=True)
             listing.write_text(json.dumps(files))
         return [FileSpec(**file) for file in json.loads(listing.read_text())]
@@ -324,7 +326,7 @@ class Sources:
     def _file(self, spec: BenchmarkSpec, file: FileSpec, folder: Path) -> Path:
         path = PurePosixPath(file.path)
         if path.is_absolute() or ".." in path.parts:
-            raise DataError(f"{spec.name}: the file name {file.path!r} leaves the cache.", fix="Correct source.files.")
+            raise DataError(f"{spec.name}: the file name {file.path!r} points outside the cache.", fix="Correct source.files.")
         target = folder / path
         if (there := _there(target)) is not None:
             return there
@@ -345,7 +347,7 @@ def _there(target: Path) -> Path | None:
 
 def _by_hand(spec: BenchmarkSpec, target: Path) -> str:
     advice = spec.source.instructions or f"Download {HUB}/datasets/{spec.source.dataset}."
-    return f"Check the connection. Or: {advice} Put it at {target}, or name your copy with --data."
+    return f"Check the connection. Or: {advice} Put it at {target}, or give the path of your copy with --data."
 
 
 def _existing(path: Path, spec: BenchmarkSpec) -> Path:
@@ -356,8 +358,8 @@ def _existing(path: Path, spec: BenchmarkSpec) -> Path:
 
 def _missing(spec: BenchmarkSpec, target: Path, url: str) -> DataError:
     return DataError(
-        f"{spec.name}: {target.name} is not in the cache, and nothing is fetched now.",
-        fix=f"Download {url} and put it at {target}, or name your copy with --data.",
+        f"{spec.name}: {target.name} is not in the cache, and offline mode is on.",
+        fix=f"Download {url} and put it at {target}, or give the path of your copy with --data.",
     )
 
 
@@ -370,7 +372,7 @@ def _already_there(spec: BenchmarkSpec, folder: Path, pattern: str) -> list[File
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """Return whether the name matches the pattern, as in a shell.
+    """Return whether the name matches the pattern, like in a shell.
 
     The wildcard `*` doesn't match a slash. A pattern without a slash matches names in any folder.
     """

@@ -16,7 +16,7 @@ TASK = "task"
 
 
 def tests(field: Field) -> tuple[str, ...]:
-    """Read a list of tests. It may be a list, or a string in JSON or Python notation."""
+    """Read a list of tests, given as a list or as a string in JSON or Python notation."""
     if not field.present or field.value == "":
         return ()
     return tuple(test.text() for test in field.decoded().items())

@@ -1,4 +1,4 @@
-"""SWE-Bench-CL: eight sequences of SWE-bench tasks. Each sequence is from one repository and in chronological order.
+"""SWE-Bench-CL: eight sequences of SWE-bench tasks. Each sequence is from one repository, in chronological order.
 
 A case is one task. Its memory contains the issues and patches of earlier tasks in the sequence, but nothing about the task
 itself or later tasks. The evidence consists of the task's dependencies.
@@ -19,7 +19,7 @@ _PARTS = ("metadata", "task", "evaluation")
 
 @registry.benchmark_loader("swe-bench-cl")
 class SweBenchCl(FileBenchmark):
-    """Read `SWE-Bench-CL.json`, which has the form `{sequences: [{id, repo, tasks: [...]}]}`.
+    """Reads `SWE-Bench-CL.json`, which has the form `{sequences: [{id, repo, tasks: [...]}]}`.
 
     The option `window` is the number of most recent tasks to keep, or 0 for all.
     """

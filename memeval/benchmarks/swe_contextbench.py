@@ -1,13 +1,13 @@
 """SWE-ContextBench: SWE-bench tasks that can benefit from experience with related tasks.
 
-Tasks are SWE-bench records (a folder of .json files, an array or lines). In a clone of the official repository they are
-in `cases`, by subset: 99 in lite, 166 in verified (19 of which are also in lite), 111 in multilingual, and 357 in full, which
-is the union. Experience is stored separately, in a file of records `{instance_id, messages | transcript, summary,
-related_to}` or a folder of Claude Code logs. The repository has such logs for the 300 base tasks of lite. The first prompt of
-a log names its task, and the single broken line is skipped. The conditions are none, free (all experience can be searched)
-and oracle (only experience with related tasks). Free and oracle use full transcripts or summaries. Related tasks are listed
-in the records or in a file `{task: [base tasks]}` given by the option `relations`. The repository doesn't include these
-relations.
+Tasks are SWE-bench records (a folder of .json files, an array or lines). In a clone of the official repository, they
+are in `cases`, by subset: 99 in lite, 166 in verified (19 of which are also in lite), 111 in multilingual, and 357 in
+full, which is the union. Experience is stored separately, in a file of records `{instance_id, messages | transcript,
+summary, related_to}` or a folder of Claude Code logs. The repository has such logs for the 300 base tasks of lite.
+The first prompt of a log mentions its task, and the single broken line is skipped. The conditions are none, free (all
+experience can be searched) and oracle (only experience with related tasks). Free and oracle use full transcripts or
+summaries. Related tasks are listed in the records or in a file `{task: [base tasks]}` given by the option
+`relations`. The repository doesn't include these relations.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ CONDITIONS = ("none", "free-full", "free-summary", "oracle-full", "oracle-summar
 
 @registry.benchmark_loader("swe-contextbench")
 class SweContextBench(FileBenchmark):
-    """Read SWE-ContextBench.
+    """Reads SWE-ContextBench.
 
     The options are `condition`, `subset` (of a clone), `experience` (a file or folder) and `relations`. Paths are relative to
     the data.
@@ -104,8 +104,8 @@ class SweContextBench(FileBenchmark):
         path = self._folder / named if named or official is None else official / PAST
         if not (named or official) or not path.exists():
             raise DataError(
-                f"{self.name}: condition {self._condition} needs transcripts, but there is no file {path}.",
-                fix="Name it in options.experience, or use condition none.",
+                f"{self.name}: condition {self._condition} requires transcripts, but there is no file {path}.",
+                fix="Set options.experience to it, or use condition none.",
             )
         return path
 
@@ -172,7 +172,7 @@ _TASK = re.compile(r"instance_id:\s{0,9}([\w.-]{1,200})")
 
 
 def _log(path: Path) -> Field:
-    """Convert a session log to an experience record with the transcript and the task named in the first prompts."""
+    """Convert a session log to an experience record with the transcript and the task mentioned in the first prompts."""
     name = ""
     messages: list[dict[str, str]] = []
     for line in _lines(path):
@@ -187,7 +187,9 @@ def _log(path: Path) -> Field:
         if text.strip():
             messages.append({"role": "tool" if _is_result(line["message"]["content"]) else role.filled(), "content": text})
     if not name:
-        raise DataError(f"{path}: no prompt names its task (instance_id: …).", fix="Leave this log out, or name its task.")
+        raise DataError(
+            f"{path}: no prompt mentions its task (instance_id: …).", fix="Leave this log out, or add its task to a prompt."
+        )
     return Field({"instance_id": name, "messages": messages}, str(path), name)
 
 
@@ -198,7 +200,7 @@ def _lines(path: Path) -> Iterator[Field]:
             try:
                 value = orjson.loads(line)
             except orjson.JSONDecodeError:
-                continue  # this line was truncated when the log was published
+                continue  # This line was truncated when the log was published.
             if isinstance(value, dict):
                 yield Field(value, str(path), str(number))
 
@@ -227,7 +229,7 @@ def _text_of(content: Field) -> str:
 def _experience_turns(record: Field, form: str) -> Iterator[RawTurn]:
     if form == "summary":
         if not record["summary"].present:
-            raise record["summary"].error("a summary, which logs of sessions have not; use a condition with full transcripts")
+            raise record["summary"].error("a summary, which session logs don't have; use a condition with full transcripts")
         yield RawTurn("assistant", record["summary"].filled())
     elif record["messages"].present:
         for message in record["messages"].items():

@@ -21,18 +21,18 @@ MODES: dict[str, tuple[Arm, ...]] = {
 }
 MEANINGS: dict[Arm, str] = {
     Arm.OFF: "no memory",
-    Arm.BLANK: "the plugin with nothing remembered: what its presence costs",
+    Arm.BLANK: "the plugin without memories: what its presence costs",
     Arm.BUILTIN: "Claude Code's own memory",
     Arm.PLUGIN: "the plugin",
     Arm.BOTH: "Claude Code's own memory and the plugin",
     Arm.DREAMED: "the plugin, after its nightly dream",
     Arm.HISTORY: "no memory, and the whole history in the system prompt",
     Arm.NOTES: "no memory, and a CLAUDE.md (AGENTS.md) as long as what the plugin may inject",
-    Arm.PLACEBO: "the plugin with nothing remembered, and unrelated memories as long as what the plugin injected",
+    Arm.PLACEBO: "the plugin without memories, and unrelated memories as long as the text that the plugin injected",
     Arm.ABSENT: "the plugin, whose history lacks the sessions with the answer",
     Arm.SUPERSEDED: "the plugin, whose history also has an earlier, different answer",
     Arm.CONTRADICTORY: "the plugin, whose history has a wrong answer instead of the right one",
-    Arm.ADJACENT: "the plugin, whose history has the answer of somebody else instead",
+    Arm.ADJACENT: "the plugin, whose history has someone else's answer instead",
 }
 
 
@@ -52,7 +52,7 @@ def arms_of(mode: str, client: ClientName = ClientName.CLAUDE_CODE) -> tuple[Arm
                 fix=f"Arms with {client.label}: {', '.join(client.arms)}.",
             )
         chosen += [arm for arm in possible if arm not in chosen]
-    chosen.sort(key=lambda arm: arm is Arm.PLACEBO)  # its length depends on the text that the plugin's arm has injected
+    chosen.sort(key=lambda arm: arm is Arm.PLACEBO)  # Its length depends on the text that the plugin's arm has injected.
     return tuple(chosen)
 
 
@@ -61,7 +61,7 @@ def find_plugin(named: Path | None) -> Path:
     folder = named or Path(__file__).resolve().parents[2]
     if not (folder / ".claude-plugin" / "plugin.json").is_file():
         raise ConfigError(
-            f"{folder} is not a plugin: .claude-plugin/plugin.json is missing.", fix="Name memoryd's folder with --plugin-dir."
+            f"{folder} is not a plugin: .claude-plugin/plugin.json is missing.", fix="Give memoryd's folder with --plugin-dir."
         )
     return folder.resolve()
 
@@ -83,7 +83,7 @@ def setting_value(value: str, environ: Mapping[str, str]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class Conditions:
-    """The conditions that all arms share. Times are in seconds. `ingest` is the way in which the history enters the memory."""
+    """Conditions shared by all arms. Times are in seconds. `ingest` is how the history enters the memory."""
 
     ingest: str = REPLAY
     max_turns: int = 30
@@ -96,7 +96,7 @@ class Conditions:
     plugin_settings: Mapping[str, str] = field(default_factory=lambda: EMPTY)
 
     def imports(self, arm: Arm) -> bool:
-        """Return whether logs are imported. Only the plugin can read logs; a model has to see the conversation."""
+        """Return whether logs are imported. Only the plugin can read logs. A model has to see the conversation."""
         return self.ingest == TRANSCRIPTS and arm.has_plugin and not arm.has_builtin
 
     @property

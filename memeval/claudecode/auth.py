@@ -1,4 +1,4 @@
-"""Build the environment of a session: none of the user's configuration, and only the requested login."""
+"""Build the environment of a session, with none of the user's configuration and only the requested login."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ QUIET = {
     "DISABLE_AUTOUPDATER": "1",
     "DISABLE_ERROR_REPORTING": "1",
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
-    "CLAUDE_CODE_MAX_RETRIES": "2",  # the runner has its own back-off and must not hang for minutes
+    "CLAUDE_CODE_MAX_RETRIES": "2",  # The runner has its own back-off and must not hang for minutes.
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_SYSTEM": os.devnull,
 }
@@ -63,7 +63,7 @@ class AuthKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Auth:
-    """The kind of login and the address of the gateway, if any."""
+    """The kind of login, and the address of the gateway, if any."""
 
     kind: AuthKind
     base_url: str = ""
@@ -80,7 +80,7 @@ class Auth:
         if self.base_url:
             kept["ANTHROPIC_BASE_URL"] = self.base_url
             if not any(kept.get(name) for name in KEYS):
-                kept[KEYS[0]] = "none"  # the client refuses to start without a key; a gateway without authentication ignores it
+                kept[KEYS[0]] = "none"  # The client refuses to start without a key. A gateway without authentication ignores it.
         return kept | QUIET
 
     def _keys(self, environ: Mapping[str, str]) -> dict[str, str]:
@@ -126,7 +126,7 @@ def make_auth(kind: str | None, base_url: str, client: ClientName = ClientName.C
         kind = AuthKind.API_KEY
     if base_url and kind == AuthKind.SUBSCRIPTION:
         raise ConfigError(
-            "A subscription's token is not sent to another address.", fix="Leave out --base-url, or give --auth api-key."
+            "A subscription token must not be sent to another address.", fix="Omit --base-url, or give --auth api-key."
         )
     if base_url and urllib.parse.urlsplit(base_url).scheme not in ("http", "https"):
         raise ConfigError(f"--base-url {base_url!r} is not an address.", fix="Give http://HOST:PORT or https://HOST.")
@@ -147,15 +147,13 @@ def check_reachable(address: str) -> None:
     fault = _connect(parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80))
     if fault:
         place = parts.netloc.rpartition("@")[2]
-        raise ConfigError(
-            f"Nobody answers at {parts.scheme}://{place}: {fault}.", fix="Check the network, or correct --base-url."
-        )
+        raise ConfigError(f"No response from {parts.scheme}://{place}: {fault}.", fix="Check the network, or correct --base-url.")
 
 
 def _connect(host: str, port: int) -> str:
     """Try to connect and return the error, or an empty string on success.
 
-    Callers use a separate thread because name resolution can block for a long time.
+    Callers use a separate thread, because name resolution can block for a long time.
     """
     outcomes: list[str] = []
 

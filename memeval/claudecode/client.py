@@ -1,10 +1,11 @@
 """Run the Claude Code client, and parse its output. The parser skips unknown lines.
 
 `claude -p --output-format stream-json --include-hook-events` of 2.1.332 prints a `system/init` line (tools, plugins,
-plugin_errors), `assistant` and `user` lines with the messages, `system/hook_response` with the output of a hook, and one
-`result` line at the end. That line has `is_error` set if the model gave no answer, and has no `result` text after too many turns.
-`system/api_retry` says how long the client waits after a fault of the server, and `rate_limit_event` when the usage limit of a
-subscription ends. On a Retry-After of over a minute, the client gives up at once and reports the time only in its debug log.
+plugin_errors), `assistant` and `user` lines with the messages, `system/hook_response` with the output of a hook, and
+one `result` line at the end. That line has `is_error` set if the model gave no answer, and has no `result` text after
+too many turns. `system/api_retry` contains the client's wait after a server error. `rate_limit_event` contains the
+end of a subscription's usage limit. If Retry-After exceeds a minute, the client gives up at once and reports the time
+only in its debug log.
 """
 
 from __future__ import annotations
@@ -48,10 +49,10 @@ _UNKNOWN_OPTION = re.compile(r"unknown option|invalid choice|error: option", re.
 
 @dataclass(frozen=True, slots=True)
 class Stream:
-    """The parsed output lines of a run. `hooks` holds pairs of an event and the output of its hook.
+    """The parsed output lines of a run. `hooks` contains pairs of an event and the output of its hook.
 
-    `delay` is the last wait after a fault of the server, in seconds. `resets_at` is the time at which a usage limit ends, in
-    seconds since 1970. `works` says that a tool had not returned when the output ended.
+    `delay` is the last wait after a server error, in seconds. `resets_at` is the end of a usage limit, in seconds
+    since 1970. `works` means that a tool had not returned when the output ended.
     """
 
     init: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
@@ -64,7 +65,7 @@ class Stream:
 
 
 def read_stream(text: str) -> Stream:
-    """Parse the output of one run of the client."""
+    """Parse the output of one client run."""
     init: Mapping[str, Any] = EMPTY
     result: Mapping[str, Any] | None = None
     hooks: list[tuple[str, str]] = []
@@ -103,7 +104,7 @@ def _collect(calls: dict[str, ToolCall], running: set[str], blocks: Sequence[Any
 
 
 def text_of(content: Any) -> str:
-    """Return the text in the content of a message."""
+    """Return the text in a message's content."""
     if isinstance(content, str):
         return content
     parts = [part.get("text") for part in content or [] if isinstance(part, dict)]
@@ -129,7 +130,7 @@ def _no_result(code: int, stderr: str) -> Fault:
     if _UNKNOWN_OPTION.search(said):
         return Fault(ErrorKind.CLIENT, f"The Claude Code client is too old: {said}", FIXES[ErrorKind.CLIENT])
     kind = kind_by_words(said) or ErrorKind.CRASH
-    return Fault(kind, f"The client ended with code {code} and no result{': ' + said if said else '.'}", FIXES[kind])
+    return Fault(kind, f"The client exited with code {code} and no result{': ' + said if said else '.'}", FIXES[kind])
 
 
 def _fault_of(result: Mapping[str, Any]) -> Fault:

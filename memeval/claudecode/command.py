@@ -64,8 +64,8 @@ class GridRow:
 class Command:
     """All parameters that affect the results of a command.
 
-    `data` maps benchmarks to the user's own copies of their data. `primary` names the primary comparison, as
-    ARM:ARM or as `grid`. It is chosen before anything is run, and only it is tested for a verdict.
+    `data` maps benchmarks to the user's own copies of their data. `primary` is the primary comparison, as ARM:ARM or
+    `grid`. It is chosen before the run, and only it is tested for a verdict.
     """
 
     benchmarks: tuple[str, ...]
@@ -168,7 +168,7 @@ WITH_RESUME = frozenset(
     )
     + ("no_probe", "no_cache", "offline", "dry_run", "validate", "yes", "as_json")
 )
-"""Flags allowed with --resume. They only control execution; all other flags come from the stored command."""
+"""Flags allowed with --resume. They only control execution. All other flags come from the stored command."""
 _VERSION = re.compile(r"v\d+\.\d+")
 
 
@@ -179,7 +179,7 @@ def refuse_with_resume() -> None:
         given = context.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE
         if given and param.name not in WITH_RESUME:
             raise ConfigError(
-                f"With --resume settings are those of the command; leave {param.opts[0]} out.", fix="Or begin a new one."
+                f"With --resume, the command's own settings apply; omit {param.opts[0]}.", fix="Or begin a new one."
             )
 
 
@@ -214,7 +214,7 @@ GRID = "grid"
 
 
 def primary_of(named: str, cells: Sequence[tuple[str, str]], *, grid: bool) -> str:
-    """Return the primary comparison: the one named, or the plugin (else the first memory) against no memory.
+    """Return the primary comparison: the given one, or the plugin (else the first memory) against no memory.
 
     The default for a grid is `grid`. Return an empty string if there are no two arms to compare. Raises ConfigError.
     """
@@ -224,7 +224,8 @@ def primary_of(named: str, cells: Sequence[tuple[str, str]], *, grid: bool) -> s
         if (named == GRID and grid) or (len(sides) == 2 and sides[0] != sides[1] and set(sides) <= set(arms)):
             return named
         raise ConfigError(
-            f"--primary {named!r} names no two arms of this command.", fix=f"Write ARM:ARM with two of: {', '.join(arms)}."
+            f"--primary {named!r} does not consist of two arms of this command.",
+            fix=f"Write ARM:ARM with two of: {', '.join(arms)}.",
         )
     if grid:
         return GRID
@@ -266,11 +267,11 @@ def resolved(settings: Mapping[str, str]) -> dict[str, str]:
 
 
 def _check_kept(settings: Mapping[str, str], values: Mapping[str, str]) -> None:
-    """Reject literal API keys. A command is stored in a file, so its keys must come from environment variables."""
+    """Reject literal API keys. A command is stored in a file, so keys must come from environment variables."""
     for name, text in settings.items():
         if name.endswith("_api_key") and values[name] == text:
             raise ConfigError(
-                f"--plugin-setting {name} would be kept in a file.", fix=f"Write '{name}=$NAME' with a variable's name."
+                f"--plugin-setting {name} would be stored in a file.", fix=f"Write '{name}=$NAME' with a variable's name."
             )
 
 
@@ -293,16 +294,16 @@ def _selection(values: Mapping[str, Any]) -> Selection:
 
 
 def _data(given: Sequence[str], names: Sequence[str]) -> dict[str, str]:
-    """Parse --data into a mapping of benchmarks to paths. A path needs no name if there is only one benchmark."""
+    """Parse --data into a mapping of benchmarks to paths. With only one benchmark, a path needs no name."""
     found = {}
     for entry in given:
         name, sign, path = entry.partition("=")
         if not sign and len(names) != 1:
-            raise ConfigError(f"--data {entry!r} names no benchmark.", fix="Write NAME=PATH.")
+            raise ConfigError(f"--data {entry!r} does not specify a benchmark.", fix="Write NAME=PATH.")
         full = families.ALIASES.get(name, name) if sign else names[0]
         place = Path(path if sign else entry).expanduser().absolute()
         if not place.exists():
-            raise ConfigError(f"--data {place} is not there.", fix="Correct the path.")
+            raise ConfigError(f"--data {place} does not exist.", fix="Correct the path.")
         found[full] = str(place)
     return found
 
@@ -310,12 +311,12 @@ def _data(given: Sequence[str], names: Sequence[str]) -> dict[str, str]:
 def _fitting(found: dict[str, str], names: Sequence[str], flag: str) -> dict[str, str]:
     """Reject values for a benchmark that is not part of the command."""
     if other := [name for name in found if name and name not in names]:
-        raise ConfigError(f"{flag} names {other[0]!r}, which is not run.", fix=f"This command runs {', '.join(names)}.")
+        raise ConfigError(f"{flag} refers to {other[0]!r}, which is not run.", fix=f"This command runs {', '.join(names)}.")
     return found
 
 
 def pairs(given: Sequence[str], flag: str, *, typed: bool = False) -> dict[str, Any]:
-    """Parse KEY=VALUE pairs into a mapping. If `typed` is set, the values are parsed as YAML. Raises ConfigError."""
+    """Parse KEY=VALUE pairs into a mapping. With `typed`, values are parsed as YAML. Raises ConfigError."""
     found = {}
     for entry in given:
         key, sign, value = entry.partition("=")
@@ -354,20 +355,20 @@ def count_paid(results: ResultsDir, group: str, budgets: Mapping[str, Budget]) -
 
 
 def refuse_taken(results: ResultsDir, group: str) -> None:
-    """Reject an id that is taken by another command, since the cells of the two would be mixed up. Raises ConfigError."""
+    """Reject an id used by another command, because the cells of the two would be mixed up. Raises ConfigError."""
     if group_file(results, group).exists() or any(run.startswith(f"{group}.") for run in results.run_ids()):
         raise ConfigError(
-            f"There is a command {group!r} already.", fix=f"Resume it with --resume {group}, or take another --run-id."
+            f"Command {group!r} already exists.", fix=f"Resume it with --resume {group}, or choose another --run-id."
         )
 
 
 def check_memory(results: ResultsDir, command: Command, families: Mapping[str, Family]) -> None:
-    """Check that every arm can start from --memory-from, before any session is paid for. Raises ConfigError or RunError."""
+    """Check that every arm can start from --memory-from before any session is paid for. Raises ConfigError or RunError."""
     if not command.memory_from:
         return
     arms = {Arm(arm) for arm, _ in command.cells} - {Arm.OFF}
     if not arms:
-        raise ConfigError("--memory-from is for arms that remember.", fix="Choose another --mode, or leave it out.")
+        raise ConfigError("--memory-from requires arms with a memory.", fix="Choose another --mode, or omit it.")
     for name, family in families.items():
         sequences = list(family.sequences(command.selection))
         for arm in sorted(arms):

@@ -1,6 +1,6 @@
 """Print the lists, plans and comparisons of run_bench as text or JSON.
 
-A plan includes estimates of sessions, tokens, dollars and hours, and the differences that its primary comparison could detect.
+A plan includes estimates of sessions, tokens, dollars and hours, and the differences that the primary comparison could detect.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def _ready(name: str, options: FamilyOptions) -> str:
 
 
 def _describe_needs(needs: Sequence[Mapping[str, Any]]) -> str:
-    return "; ".join(need["name"] if need["here"] else f"{need['name']}, not here: {need['fix'].rstrip('.')}" for need in needs)
+    return "; ".join(
+        need["name"] if need["here"] else f"{need['name']}, not available: {need['fix'].rstrip('.')}" for need in needs
+    )
 
 
 def show_plan(command: Command, families: Mapping[str, Family], *, as_json: bool) -> None:
@@ -61,11 +63,11 @@ def show_plan(command: Command, families: Mapping[str, Family], *, as_json: bool
         print_json({"cells": rows, "total": asdict(total), "comparisons": comparisons, "command": command.to_json()})
         return
     lines = [(cell.label, *_numbers(one)) for cell, one in cells]
-    columns = ("cell", "sessions", "tokens in", "tokens out", "cost", "of it memory's models", "time")
+    columns = ("cell", "sessions", "tokens in", "tokens out", "cost", "of which memory models", "time")
     print_table("", columns, [*lines, ("all", *_numbers(total))])
     for one in outlooks:
         click.echo(one.line)
-    click.echo("The estimate errs upwards. Nothing was run.")
+    click.echo("The estimate is rather too high. Nothing was run.")
 
 
 def _numbers(one: Estimate) -> tuple[str, ...]:
@@ -78,7 +80,7 @@ def _amount(cost: float | None) -> str:
 
 
 def show_offers(offers: Sequence[Offer], usd: float, *, as_json: bool) -> None:
-    """Print the best selection of each benchmark that an amount allows, and its command line.
+    """Print the best selection of each benchmark for an amount, with its command line.
 
     The most informative one comes first.
     """
@@ -92,12 +94,12 @@ def show_offers(offers: Sequence[Offer], usd: float, *, as_json: bool) -> None:
         width = f"± {100 * view.half_width:.0f} points"
         size = (view.benchmark, f"{view.questions:,}", f"{view.clusters:,}")
         rows.append((*size, *_numbers(offer.estimate)[3:], width, smallest))
-    columns = ("benchmark", "tasks", "conversations", "cost", "of it memory's models", "time", "interval", "smallest difference")
+    columns = ("benchmark", "tasks", "conversations", "cost", "of which memory models", "time", "interval", "smallest difference")
     print_table(f"For ${usd:,.2f}, with the arms of the primary comparison", columns, rows)
     if offers:
         click.echo(f"{offers[0].outlook.line}\nRun it: {offers[0].command}")
     else:
-        click.echo("No installed benchmark has a task for that amount. See --list-benchmarks, or plan with more.")
+        click.echo("No installed benchmark has a task for that amount. See --list-benchmarks, or plan with a larger amount.")
 
 
 def confirm_cost(cells: Sequence[tuple[GridRow, Estimate]], total: Estimate, limit: float | None) -> None:
@@ -110,9 +112,9 @@ def confirm_cost(cells: Sequence[tuple[GridRow, Estimate]], total: Estimate, lim
         return
     for cell, one in cells:
         click.echo(f"  {cell.label}: {one.sessions:,} sessions, {_amount(one.cost_usd)}, {one.hours:.2f} h", err=True)
-    most = "" if limit is None else f" No session starts that could pass ${limit:,.2f}."
+    most = "" if limit is None else f"No session starts if it could exceed ${limit:,.2f}."
     if not click.confirm(f"{total.sessions:,} sessions may cost {_amount(cost)}.{most} Start?", err=True):
-        raise ConfigError("Nothing was started.", fix="See --dry-run for the estimate, or plan with less by --plan USD.")
+        raise ConfigError("Nothing was started.", fix="See --dry-run for the estimate, or plan a smaller amount with --plan USD.")
 
 
 def announce(group: str, command: Command, limit: float | None = None) -> None:
@@ -125,15 +127,15 @@ def announce(group: str, command: Command, limit: float | None = None) -> None:
     if daily := daily_budget_of(command):
         click.echo(f"  {daily}", err=True)
     if limit is not None:
-        click.echo(f"No session starts that could pass ${limit:g} in all; --budget-usd sets another limit.", err=True)
+        click.echo(f"No session starts if the total could exceed ${limit:g}; --budget-usd sets another limit.", err=True)
 
 
 def daily_budget_of(command: Command) -> str:
-    """Return a sentence about the user's daily budget for day dreams, if one is set. By default none applies."""
+    """Return a sentence about the user's daily budget for day dreams, if one is set. There is none by default."""
     limit = command.conditions.plugin_settings.get("daily_token_budget")
     if limit is None or not any(Arm(arm).has_plugin for arm, _ in command.cells):
         return ""
-    return f"Day dreams get at most {limit} model tokens a day, as --plugin-setting daily_token_budget says."
+    return f"Day dreams get at most {limit} model tokens a day, according to --plugin-setting daily_token_budget."
 
 
 def show_summary(summary: Mapping[str, Any], *, as_json: bool) -> None:
@@ -189,7 +191,7 @@ def _name(cell: Mapping[str, Any]) -> str:
 
 
 def daydream_fault(summary: Mapping[str, Any]) -> ProviderError | None:
-    """Return the error to end a command with if day dreams failed, or None."""
+    """Return the error with which to end a command whose day dreams failed, or None."""
     failed = {_name(cell): cell["daydreams"] for cell in summary["cells"] if cell.get("daydreams", {}).get("failed")}
     if not failed:
         return None
@@ -215,11 +217,11 @@ def faults_of(summary: Mapping[str, Any]) -> list[str]:
         if ungraded := cell.get("summary", {}).get("ungraded"):
             task, reason = next(iter(ungraded.items()))
             tasks = ", ".join(list(ungraded)[:10]) + (" …" if len(ungraded) > 10 else "")
-            out.append(f"{name}: not scored, because they can't be graded here: {tasks}. {task}: {reason}")
+            out.append(f"{name}: not scored because they can't be graded on this machine: {tasks}. {task}: {reason}")
         if (lost := cell.get("lost")) and lost["sessions"]:
             cost = lost["usage"]["cost_usd"]
             causes = ", ".join(f"{number} {fault}" for fault, number in lost["by_kind"].items())
-            sessions = f"{lost['sessions']} sessions ended by faults are not counted ({causes})"
+            sessions = f"{lost['sessions']} sessions that faults ended are not counted ({causes})"
             out.append(f"{name}: {sessions}; they cost {_dollars(cost)} more.")
         if (dreams := cell.get("daydreams")) and dreams["failed"]:
             out.append(f"{name}: {dreams['failed']} day dreams failed. {dreams['problem']}")
@@ -227,7 +229,7 @@ def faults_of(summary: Mapping[str, Any]) -> list[str]:
 
 
 def show_validated(found: Mapping[str, Mapping[str, str]], *, as_json: bool) -> None:
-    """Print the tasks that can be graded on this machine, and the reasons why others can't."""
+    """Print the tasks that can be graded on this machine, and why others can't."""
     if as_json:
         print_json(found)
         return

@@ -4,8 +4,9 @@ A **family** turns a benchmark into sequences. A **sequence** is a chain of step
 session of the client. The driver owns the client, sandboxes, arms, checkpoints and results. A family owns prompts, folders and
 grading.
 
-The memory of a sequence (the client's configuration folder and the plugin's home) carries over from replay to replay and from
-task to task. Every question starts from the state after the last replay, so questions don't see one another.
+The memory of a sequence (the client's configuration folder and the plugin's home) carries over from replay to replay
+and from task to task. Every question starts from the state after the last replay, so questions don't affect one
+another.
 """
 
 from __future__ import annotations
@@ -52,12 +53,12 @@ class Arm(StrEnum):
 
     @property
     def remembers(self) -> bool:
-        """Return whether anything is carried over between sessions, so that histories are replayed in this arm."""
+        """Return whether anything carries over between sessions, so that histories are replayed in this arm."""
         return self not in (Arm.OFF, Arm.BLANK, Arm.PLACEBO, Arm.HISTORY)
 
     @property
     def is_harm(self) -> bool:
-        """Return whether the memory of this arm is deliberately left without the answer or given a wrong one."""
+        """Return whether this arm's memory deliberately lacks the answer or contains a wrong one."""
         return self in HARMS
 
 
@@ -90,7 +91,7 @@ class StepKind(StrEnum):
 
 
 class ErrorKind(StrEnum):
-    """The reason why a session gave no usable result."""
+    """Why a session gave no usable result."""
 
     NONE = ""
     CRASH = "crash"
@@ -112,12 +113,12 @@ class ErrorKind(StrEnum):
 OWN_FAULTS = (str(ErrorKind.TIMEOUT), str(ErrorKind.MAX_TURNS))
 """Errors caused by the session itself. Its question counts as wrong."""
 OUTSIDE_FAULTS = frozenset(ErrorKind) - {ErrorKind.NONE, ErrorKind.TIMEOUT, ErrorKind.MAX_TURNS, ErrorKind.UNPREPARED}
-"""Errors unrelated to the session itself. Its question is unscored, and any --resume runs the session again."""
+"""Errors not caused by the session. Its question is unscored, and any --resume runs the session again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One session to run. `folder` is its working folder relative to the sequence's work folder and is the same in every arm.
+    """A session to run. `folder` is its working folder relative to the sequence's work folder, and is the same in every arm.
 
     `session` is the conversation of a replay. `question` carries the gold for grading and the row of the report, and is never
     shown to the client, which sees only `prompt`, `system` and the folder. `prompt` is what a user would type, and `system` holds
@@ -141,7 +142,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class StepSequence:
-    """The steps of a sequence in order, replays first. `id` is the case id of the report. `metadata` is copied to the result."""
+    """The steps of a sequence in order, replays first. `id` is the case id in the report. `metadata` is copied to the result."""
 
     id: str
     steps: tuple[Step, ...]
@@ -150,7 +151,7 @@ class StepSequence:
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
-    """One tool call, with its result as text."""
+    """A tool call, with its result as text."""
 
     name: str
     arguments: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
@@ -162,8 +163,8 @@ class ToolCall:
 class SessionResult:
     """The result of a session. `text` is the final answer, and `transcript` is the session's log if one was written.
 
-    `usage` counts cached input as input. Its `cost_usd` is the client's own figure for this start only. `init` is what the
-    client reported about itself: version, model, tools, plugins. `injected` holds the texts that the plugin added to the context,
+    `usage` counts cached input as input. Its `cost_usd` is the client's own figure for this start only. `init` is the
+    client's own report: version, model, tools, plugins. `injected` holds the texts that the plugin added to the context,
     each with the name of the event.
     """
 
@@ -189,7 +190,7 @@ class SessionResult:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """A completed step with its scores, from which results are built. `attempts` counts the starts of the client."""
+    """A completed step with its scores. Results are built from these. `attempts` counts the starts of the client."""
 
     sequence_id: str
     step: Step
@@ -200,7 +201,7 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A requirement of a family, with its status on this machine and a way to meet it."""
+    """A requirement of a family, its status on this machine, and a way to meet it."""
 
     name: str
     here: bool
@@ -220,11 +221,11 @@ class Family(Protocol):
         ...
 
     def needs(self) -> Sequence[Need]:
-        """List the requirements. This must be cheap, so nothing is downloaded and no data are read."""
+        """List the requirements. Must be cheap: nothing is downloaded and no data is read."""
         ...
 
     def about(self) -> Mapping[str, Any]:
-        """Return the `benchmark` entry of the result, with the data hash, the number of cases and questions, and the spec."""
+        """Return the `benchmark` entry of the result: the data hash, the number of cases and questions, and the spec."""
         ...
 
     def sequences(self, selection: Selection) -> Iterator[StepSequence]:
@@ -234,21 +235,21 @@ class Family(Protocol):
     def prepare(self, step: Step, work: Path) -> None:
         """Reset the step's folder (`work / step.folder`), also after an interrupted attempt.
 
-        Raises DataError or DependencyError if that is not possible on this machine. The step is then unscored.
+        Raises DataError or DependencyError if this is not possible on this machine. The step is then unscored.
         """
         ...
 
     def grade(self, step: Step, result: SessionResult, work: Path) -> Sequence[Score]:
-        """Return the scores of a question or task, the main one first. The value None means unscored, neither failed nor passed.
+        """Return the scores of a question or task, main score first. None means unscored, neither failed nor passed.
 
         Called in step order right after each session, even a failed one. `result.text` is the answer.
         """
         ...
 
     def summary(self, records: Sequence[StepRecord], without: Sequence[StepRecord] = ()) -> Mapping[str, Any]:
-        """Return additional metrics of a whole cell, such as transfer and forgetting. The result may be empty.
+        """Return additional metrics of a whole cell, such as transfer and forgetting. May be empty.
 
-        `without` holds the records of the same model without memory, if that cell was also run.
+        `without` contains the records of the same model without memory, if that cell was also run.
         """
         ...
 
@@ -260,10 +261,10 @@ class Family(Protocol):
         return iter(())
 
     def check(self) -> None:
-        """Check for problems that would otherwise only appear after sessions were paid for. Raises ConfigError."""
+        """Check for problems that would otherwise appear only after sessions were paid for. Raises ConfigError."""
         return
 
     @staticmethod
     def known_options(name: str, options: Any) -> frozenset[str] | None:
-        """Return the names of a benchmark's options. None means that any option is accepted."""
+        """Return the names of a benchmark's options, or None to accept any option."""
         return None

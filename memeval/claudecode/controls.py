@@ -1,7 +1,7 @@
-"""Controls: the input of the arms without a memory of their own, and the altered histories of the harm arms.
+"""Controls: the input of arms without a memory of their own, and the altered histories of harm arms.
 
-A gain of the plugin can have causes other than its memories: its mere presence, more text in the prompt, or text that any
-notes would provide. Each control isolates one of these causes.
+The plugin's gain can have causes other than its memories: its mere presence, more text in the prompt, or text that
+any notes would provide. Each control isolates one of these causes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from memoryd.clients.registry import open_log
 # History
 
 MAX_HISTORY_TOKENS = 150_000
-"""Maximum size of a history. A prompt of 200,000 tokens also has to hold the client's own prompt, tools and work."""
+"""Maximum size of a history. A prompt of 200,000 tokens must also fit the client's own prompt, tools and work."""
 _HISTORY = "These are your earlier conversations with the user, all of them and in order:"
 
 
@@ -51,7 +51,7 @@ MAX_LOG_CHARACTERS = 60_000
 
 
 def said_in(log: Path) -> str:
-    """Return the messages of a log with their roles. A long log is cut in the middle."""
+    """Return the messages of a log with their roles. The middle of a long log is cut out."""
     said = []
     with open_log(log) as opened:
         lines = opened.read().decode("utf-8", "replace").splitlines()
@@ -97,7 +97,7 @@ def conversation_of(step: Step) -> str:
 
 
 def cut_notes(text: str, budget: int) -> str:
-    """Return as many leading lines of the notes as fit into the budget in tokens."""
+    """Return as many leading lines of the notes as fit the token budget."""
     kept: list[str] = []
     for line in text.strip().splitlines():
         if estimate_tokens("\n".join([*kept, line])) > budget:
@@ -144,8 +144,8 @@ MAX_TRIES = 20
 def arm_sequences(arm: Arm, sequences: Sequence[StepSequence], every: Sequence[StepSequence]) -> list[StepSequence]:
     """Return the sequences of an arm. A harm arm gets an altered history.
 
-    Harm arms only have questions with an answer that is quoted in the evidence, because only a quotation can be replaced with a
-    wrong answer. Raises ConfigError if no question is left.
+    Harm arms only have questions whose answer is quoted in the evidence, because only a quotation can be replaced
+    with a wrong answer. Raises ConfigError if no question is left.
     """
     if arm not in HARMS:
         return list(sequences)
@@ -153,7 +153,7 @@ def arm_sequences(arm: Arm, sequences: Sequence[StepSequence], every: Sequence[S
     changed = [one for sequence in sequences if (one := _harmed(arm, sequence, pool)) is not None]
     if not changed:
         raise ConfigError(
-            f"Arm {arm} needs questions whose answer is quoted in their evidence, and none of these has one.",
+            f"Arm {arm} requires questions whose answer is quoted in their evidence, but there are none.",
             fix="Leave that arm out, or choose a benchmark of conversations with evidence.",
         )
     return changed
@@ -161,7 +161,7 @@ def arm_sequences(arm: Arm, sequences: Sequence[StepSequence], every: Sequence[S
 
 def _harmed(arm: Arm, sequence: StepSequence, pool: Sequence[str]) -> StepSequence | None:
     said = " ".join(turn.text for one in sequence.steps if one.session for turn in one.session.turns).lower()
-    wrong: dict[str, str] = {}  # wrong answers by question id
+    wrong: dict[str, str] = {}  # Wrong answers by question id.
     by_turn: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     for step in sequence.steps:
         turns = _quoting(step, sequence)
@@ -224,7 +224,7 @@ def _answers(step: Step) -> tuple[str, ...]:
 
 
 def _quoting(step: Step, sequence: StepSequence) -> list[str]:
-    """Return all turns of the sequence that quote an answer, provided that one of them is evidence for the question."""
+    """Return all turns in the sequence that quote an answer, provided that one of them is evidence for the question."""
     question, answers = step.question, [answer.lower() for answer in _answers(step)]
     if question is None or step.kind is not StepKind.QUESTION or not answers:
         return []

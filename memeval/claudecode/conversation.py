@@ -1,7 +1,7 @@
-"""Measure conversation memory by replaying each session of a case and asking each of its questions in a separate session.
+"""Measure conversation memory by replaying each session of a case and asking each question in a separate session.
 
-This serves longmemeval, locomo, memoryagentbench, convomem, sample and all other benchmarks of conversations in the
-catalog. Where both speakers are people (LoCoMo), their names precede their messages, since a client's user and assistant
+Used for longmemeval, locomo, memoryagentbench, convomem, sample and all other conversation benchmarks in the catalog.
+Where both speakers are people (LoCoMo), their names precede their messages, because the client's user and assistant
 have none.
 """
 
@@ -36,12 +36,12 @@ ASKING = (
     "Answer this question about me, the user, and our earlier conversations as shortly as you can. "
     'If you don\'t know, say "No information available".'
 )
-"""Instructions for a question. They are part of the system prompt because the plugin recalls by the user's text."""
+"""Instructions for a question. They are part of the system prompt, because the plugin uses the user's text for recall."""
 REPLAYING = (
     "The conversation so far was recorded earlier, and you had no tools in it. If you keep a memory, save now what you would "
     "have saved in the course of it."
 )
-"""Instructions for a replayed session, which give the model a chance to save memories in every arm."""
+"""Instructions for a replayed session. They give the model a chance to save memories in every arm."""
 LATER = timedelta(hours=1)
 """Time between the last conversation and a question without a date."""
 NOW = "It is {at:%A, %Y-%m-%d %H:%M} now."
@@ -88,7 +88,7 @@ class Conversations(Family):
         return (Need("data", True),)
 
     def check(self) -> None:
-        """Check that every judge exists and has the model it needs. Raises ConfigError."""
+        """Check that every judge exists and has its model. Raises ConfigError."""
         self._make_judges()
 
     def about(self) -> Mapping[str, Any]:
@@ -96,7 +96,7 @@ class Conversations(Family):
         return {"name": self.name, "data_hash": self._benchmark().data_hash(), "spec": to_plain(self._plan.benchmark)}
 
     def sequences(self, selection: Selection) -> Iterator[StepSequence]:
-        """Return a sequence for each case that has a selected question. Other cases are not replayed."""
+        """Return a sequence for each case with a selected question. Other cases are not replayed."""
         refs = [
             Ref(case.id, question.id, question.type, question.category)
             for case in self._benchmark().cases()
@@ -130,7 +130,7 @@ class Conversations(Family):
         (work / step.folder).mkdir(parents=True, exist_ok=True)
 
     def grade(self, step: Step, result: SessionResult, work: Path) -> Sequence[Score]:
-        """Score an answer with the benchmark's judges, or else with judges that need no model.
+        """Score an answer with the benchmark's judges, or with judges that need no model.
 
         It is unscored if a judge fails.
         """
@@ -150,7 +150,7 @@ class Conversations(Family):
         return tuple(replace(score, value=None, reason=why) for score in scores) if why else tuple(scores)
 
     def summary(self, records: Sequence[StepRecord], without: Sequence[StepRecord] = ()) -> Mapping[str, Any]:
-        """Return an empty mapping, since conversations have no further metrics."""
+        """Return an empty mapping, because conversations have no further metrics."""
         return EMPTY
 
     @property
@@ -194,12 +194,12 @@ def _replays(case: Case) -> Iterator[Step]:
 
 
 def _dated(instructions: str, at: datetime | None) -> str:
-    """Return the instructions with the time of the session, which is otherwise unknown to the client."""
+    """Return the instructions with the time of the session, which the client would not know otherwise."""
     return f"{instructions}\n{NOW.format(at=at)}" if at else instructions
 
 
 def _named(session: Session) -> Session:
-    """Return the session with each message prefixed by its speaker's name, if it has one."""
+    """Return the session with each message prefixed by its speaker's name, if any."""
     turns = tuple(_with_name(turn) for turn in session.turns)
     return replace(session, turns=turns)
 

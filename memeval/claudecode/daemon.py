@@ -2,8 +2,7 @@
 
 It is started before a session, awaited after it, and stopped before its state is copied.
 
-The daemon is started first because hooks give up at once without one, and a real user's daemon is already running when a
-session starts.
+It must run first, because hooks give up at once without a daemon. A real user's daemon is already running when a session starts.
 """
 
 from __future__ import annotations
@@ -44,14 +43,14 @@ _LASTS = re.compile(
     r"not logged in|failed to authenticate|/login|invalid (api key|bearer)|\b40[134]\b|daily token budget|no .{0,40}key",
     re.IGNORECASE,
 )
-"""Failure reasons that persist for the rest of the run, such as a model that will not answer."""
+"""Failure reasons that persist for the rest of the run, such as a model that does not respond."""
 
 
 @dataclass(frozen=True, slots=True)
 class MemoryReport:
-    """The contents of the plugin's memory after a step and the reports of its day dreams.
+    """The contents of the plugin's memory after a step, and the reports of its day dreams.
 
-    `problem` is the reason why a day dream failed or still waits for its model. It is empty if all day dreams are done.
+    `problem` is why a day dream failed or is still waiting for its model. It is empty if all day dreams are done.
     """
 
     memories: Mapping[str, str] = field(default_factory=lambda: EMPTY)
@@ -65,7 +64,7 @@ def check_settings(settings: Mapping[str, str], where: str) -> None:
     """Check plugin settings. Raises ConfigError for an unknown setting, an invalid value, or another home."""
     for name, value in settings.items():
         if name == HOME:
-            raise ConfigError(f"{where}: each sandbox has a home of its own.", fix=f"Leave {HOME} out.")
+            raise ConfigError(f"{where}: each sandbox has its own home.", fix=f"Leave {HOME} out.")
         try:
             check_name(name, where)
             parse_value(name, value, where)
@@ -74,11 +73,11 @@ def check_settings(settings: Mapping[str, str], where: str) -> None:
 
 
 class LateError(ProviderError):
-    """The daemon is working but did not finish in time."""
+    """Raised when the daemon is working but did not finish in time."""
 
 
 class MemoryDaemon:
-    """The daemon that serves one state. All its errors are ProviderErrors with a fix."""
+    """The daemon that serves one state. Its errors are ProviderErrors with a fix."""
 
     def __init__(self, state: State, environment: Mapping[str, str], pause: Callable[[float], None] = time.sleep) -> None:
         self._settings = Settings(home=state.memory_home)
@@ -119,7 +118,7 @@ class MemoryDaemon:
         return MemoryReport(self.memories(), status.get("sessions", ()), failing, round(waited, 3), problem)
 
     def spent(self) -> Usage:
-        """Return the usage of memory's models since the daemon was started."""
+        """Return the usage of the memory's models since the daemon was started."""
         runs = self._runs()
         free = is_local(self._environment.get("MEMORYD_OPENAI_BASE_URL", ""))
         return sum((_priced(run, free=free) for run in runs[: len(runs) - self._runs_before]), Usage())
@@ -174,7 +173,7 @@ class MemoryDaemon:
                 status = self._client.call("memory_status")
                 if good(status):
                     return status
-            except DaemonError as error:  # a daemon that is still starting responds a moment later
+            except DaemonError as error:  # A daemon that is still starting responds a moment later.
                 if time.monotonic() > deadline or self._has_died():
                     raise ProviderError(
                         f"memoryd did not {doing}: {error.message}{_last_words(self._paths)}", fix=error.fix
@@ -191,7 +190,7 @@ def _last_words(paths: Paths) -> str:
 
 
 def _problem(status: Mapping[str, Any]) -> str:
-    """Return why a day dream of a session failed or waits. A log that the client never wrote does not count."""
+    """Return why a session's day dream failed or is waiting. A log that the client never wrote does not count."""
     found = (str(one["error"]) for one in status["daydreams"]["failing"] if _exists(Path(one["transcript"])))
     return next(found, "")
 
@@ -205,7 +204,7 @@ def _exists(log: Path) -> bool:
 
 
 def _login(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the sessions' login in the form in which hooks pass it to a daemon they start."""
+    """Return the sessions' login in the form in which hooks pass it to a daemon that they start."""
     escaped = {
         name: value.replace("\\", "\\\\").replace("\r", "").replace("\n", "\\n")
         for name, value in environment.items()
@@ -220,7 +219,7 @@ def is_local(address: str) -> bool:
 
 
 def _priced(run: Run, *, free: bool) -> Usage:
-    """Return the usage of a run, with the price of its model if its cost was not reported.
+    """Return the usage of a run, priced by its model if no cost was reported.
 
     A model without a price costs nothing if its endpoint is on this machine (`free`).
     """
@@ -234,7 +233,7 @@ def _priced(run: Run, *, free: bool) -> Usage:
 
 
 def check_reader(settings: Mapping[str, str], environment: Mapping[str, str], home: Path) -> None:
-    """Check that the day dream's model responds, using a call of a few tokens. Raises ConfigError.
+    """Check that the day dream's model responds, with a call of a few tokens. Raises ConfigError.
 
     Readers without a model of their own are not checked.
     """
@@ -244,16 +243,16 @@ def check_reader(settings: Mapping[str, str], environment: Mapping[str, str], ho
         try:
             make_llm(made, name, environment).complete([Message("user", "Answer with OK.")])
         except MemorydError as error:
-            raise ConfigError(f"The day dream's reader ({name}) does not answer: {error.message}", fix=error.fix) from error
+            raise ConfigError(f"The day dream's reader ({name}) does not respond: {error.message}", fix=error.fix) from error
 
 
 def _is_idle(status: Mapping[str, Any]) -> bool:
-    """Return whether no job is running. Failed jobs that wait for a retry are ignored."""
+    """Return whether no job is running. Failed jobs waiting for a retry are ignored."""
     waiting = status["daydreams"]["waiting"] - len(status["daydreams"]["failing"])
     return not status["daemon"]["spool_waiting"] and waiting <= 0 and _is_indexed(status)
 
 
 def _is_indexed(status: Mapping[str, Any]) -> bool:
-    """Return whether the index is complete. With an incomplete index, recall would depend on the speed of the machine."""
+    """Return whether the index is complete. Otherwise, recall would depend on the speed of the machine."""
     index = status["index"]
     return not index["waiting_for_vectors"] or bool(index["embedder_error"])

@@ -45,7 +45,7 @@ def options_of(name: str, options: FamilyOptions) -> FamilyOptions:
 
 
 def known_options(name: str, options: FamilyOptions) -> frozenset[str] | None:
-    """Return the names of a benchmark's options, or None if its family doesn't declare them."""
+    """Return the names of a benchmark's options, or None if its family declares none."""
     return _factory(name).known_options(name, options)
 
 
@@ -54,7 +54,7 @@ def _factory(name: str) -> type[Family]:
 
 
 def open_family(name: str, options: FamilyOptions) -> Family:
-    """Create the family of a benchmark with the options that apply to it.
+    """Create the family of a benchmark, with the options that apply to it.
 
     The default family is conversations. Raises ConfigError.
     """
@@ -64,7 +64,7 @@ def open_family(name: str, options: FamilyOptions) -> Family:
 
 ALIASES = {"longmemeval": "longmemeval-s"}
 ALL = "all"
-ON_REQUEST = "on-request"  # tag of benchmarks excluded from `all`
+ON_REQUEST = "on-request"  # Tag of benchmarks excluded from `all`.
 
 
 def known(options: FamilyOptions) -> list[str]:
@@ -73,7 +73,7 @@ def known(options: FamilyOptions) -> list[str]:
 
 
 def choose(names: Sequence[str], options: FamilyOptions, data: Mapping[str, str] = EMPTY) -> list[str]:
-    """Expand comma-separated lists to full names. The name `all` means every benchmark that can run here. Raises ConfigError.
+    """Expand comma-separated lists to full names. `all` means every benchmark that can run here. Raises ConfigError.
 
     `data` maps full names to the user's own copies.
     """
@@ -102,7 +102,7 @@ def opened(
 ) -> dict[str, Family]:
     """Create the families of several benchmarks.
 
-    Raises ConfigError for an option that none of them knows, and DataError for missing data.
+    Raises ConfigError for an option unknown to all of them, and DataError for missing data.
 
     `budgets` maps benchmarks to the budgets of their sessions, which also cover the cost of judges. The empty name applies to
     all benchmarks.
@@ -131,7 +131,7 @@ def _check_options(names: Sequence[str], options: FamilyOptions) -> None:
 
 
 def with_tasks(families: Mapping[str, Family], selection: Selection, tell: Callable[[str], None]) -> dict[str, Family]:
-    """Drop families without a selected task, since a shard or a list of ids need not match every benchmark.
+    """Drop families without a selected task. A shard or a list of ids need not match every benchmark.
 
     Raises ConfigError if no family is left.
     """
@@ -157,7 +157,7 @@ def with_data(options: FamilyOptions, data: Mapping[str, str], name: str) -> Fam
 
 
 def missing(name: str, options: FamilyOptions, *, fetch: bool = True) -> list[str]:
-    """Describe unmet requirements, with ways to meet them. Without `fetch`, this includes data that could be downloaded."""
+    """Describe unmet requirements, and how to meet them. Without `fetch`, this includes data that could be downloaded."""
     harmless = (OPTIONAL, FETCHED) if fetch else (OPTIONAL,)
     return [
         f"{need['name']}: {need['fix']}"

@@ -1,7 +1,7 @@
-"""Handle faults unrelated to the session itself: limits, outages, crashes and hangs.
+"""Handle faults not caused by the session: limits, outages, crashes and hangs.
 
-A session ended by such a fault is retried where that can help. If it still fails, its question stays unscored, the steps that
-need its memory are skipped, and any --resume runs them again. Three such sessions in a row end the run.
+A session ended by such a fault is retried if that can help. If it still fails, its question remains unscored, the
+steps that need its memory are skipped, and any --resume runs them again. Three such sessions in a row end the run.
 
 The cost of failed sessions is recorded separately (`lost`), so that the figures of a cell equal those of a run without faults.
 It still counts towards budgets.
@@ -38,7 +38,7 @@ LIMIT_WORDS = re.compile(r"(usage|rate|session|weekly|hour) limit|limit reached|
 
 
 class CircuitBreaker:
-    """Count consecutive sessions that were stopped by the server, and end the run after too many. Thread-safe."""
+    """Counts consecutive sessions stopped by the server, and ends the run after too many. Thread-safe."""
 
     def __init__(self, limit: int = GIVE_UP_AFTER, resume: str = "--resume") -> None:
         self._limit = limit
@@ -49,7 +49,7 @@ class CircuitBreaker:
     def note(self, result: SessionResult) -> None:
         """Record the result of a session.
 
-        Raises ConfigError on a fault that no retry can fix, and ModelError after too many faults in a row or on a long limit.
+        Raises ConfigError for a fault that no retry can fix, and ModelError after too many faults in a row or for a long limit.
         """
         with self._lock:
             self._row = self._row + 1 if result.error in SERVER_FAULTS else 0
@@ -61,7 +61,7 @@ class CircuitBreaker:
         if row >= self._limit:
             raise ModelError(
                 f"The server stopped {row} sessions in a row, the last one with: {result.message}",
-                fix=f"{result.fix} Nothing of them is scored; continue with {self._resume}.",
+                fix=f"{result.fix} None of them are scored; continue with {self._resume}.",
             )
 
     def _limited(self, result: SessionResult) -> MemevalError:
@@ -74,7 +74,7 @@ class CircuitBreaker:
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """Policy for the wait before another attempt. With `wait`, a usage limit is waited out, however long it takes."""
+    """How long to wait before another attempt. With `wait`, a usage limit is waited out, however long it takes."""
 
     policy: RetryPolicy
     wait: bool = False
@@ -83,7 +83,7 @@ class Patience:
     def pause(self, result: SessionResult, attempt: int, waits: int, share: float) -> float | None:
         """Return the seconds to wait, or None if the session must not be tried again.
 
-        `attempt` and `waits` are the numbers of attempts and of limits waited out so far.
+        `attempt` and `waits` are the number of attempts, and of limits waited out, so far.
         """
         limited = is_limit(result)
         if result.error not in TRANSIENT and not (limited and self.wait):
@@ -107,7 +107,7 @@ def is_limit(result: SessionResult) -> bool:
 
 
 class DreamBreaker:
-    """Stop a cell after too many consecutive failures of day dreams, because later ones would fail as well."""
+    """Stops a cell after too many consecutive day dream failures, because later ones would fail as well."""
 
     def __init__(self, limit: int = GIVE_UP_AFTER) -> None:
         self._limit = limit
@@ -135,7 +135,7 @@ LOST = "lost"
 
 
 def add_lost(store: RunStore, kind: str, usage: Usage) -> None:
-    """Record the cost of a session with an unused outcome."""
+    """Record the cost of a session whose outcome is not used."""
     with store.transaction():
         known = lost_of(store)
         store.set_meta(
@@ -149,7 +149,7 @@ def add_lost(store: RunStore, kind: str, usage: Usage) -> None:
 
 
 def lost_of(store: RunStore) -> dict[str, Any]:
-    """Return the number and usage of sessions with an unused outcome, and the faults that ended them."""
+    """Return the number and usage of sessions whose outcome is not used, and the faults that ended them."""
     empty = {"sessions": 0, "by_kind": {}, "usage": usage_to_json(Usage())}
     return {**empty, **store.meta(LOST, {})}
 
@@ -180,7 +180,7 @@ def ended_by(payload: Mapping[str, Any]) -> str:
 
 
 def forget_faults(run: Run, *, cached: bool) -> int:
-    """Delete the records of sessions ended by a fault and of the steps blocked by it. Return their number.
+    """Delete the records of sessions ended by a fault, and of the steps blocked by it. Return their number.
 
     With `cached`, a question with a failed judge gets its session from the cache at the original cost.
     """

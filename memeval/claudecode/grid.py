@@ -1,10 +1,10 @@
 """Run the cells of a command and compare them.
 
-Arms of a benchmark are compared on the same questions. The primary comparison is named before the run, and Holm's correction
-covers the primary comparisons of a command, one for each benchmark. All others are exploratory. McNemar's exact test is used if
-all values are 0 or 1, otherwise the paired permutation test. If questions share conversations, both test over conversations.
-Questions lost to an infrastructure fault (a crash, a limit) are left out and counted. A session that ran out of time or turns
-counts as wrong.
+Arms of a benchmark are compared on the same questions. The primary comparison is chosen before the run, and Holm's
+correction covers the primary comparisons of a command, one per benchmark. All others are exploratory. McNemar's exact
+test is used if all values are 0 or 1, otherwise the paired permutation test. If questions share conversations, both
+test over conversations. Questions lost to an infrastructure fault (a crash, a limit) are left out and counted. A
+session that ran out of time or turns counts as wrong.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def perform(machine: Machine, group: str, command: Command, families: Mapping[st
                 without[cell] = step_records(run, sequences)
             elif not baseline:
                 early.append(subject)
-    for subject in early:  # in a grid, the cell without memory runs later, so recompute
+    for subject in early:  # In a grid, the cell without memory runs later, so recompute.
         if subject.cell.baseline in without:
             with Run.resume(machine.results, subject.run_id) as run:
                 engine.report(run, replace(subject, without=without[subject.cell.baseline]))
@@ -140,7 +140,7 @@ ENDS = ("haiku", "opus")
 MARGIN = 0.05
 """Largest difference below the baseline that still counts as reaching it, if the whole interval is within this margin."""
 MIN_QUESTIONS = 20
-"""Minimum number of questions for the conclusion "within": a bootstrap over fewer gives intervals that are far too narrow."""
+"""Minimum number of questions for the conclusion "within". With fewer, bootstrap intervals are far too narrow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,10 +203,10 @@ def _value(question: QuestionResult, metric: str) -> float | None:
 
 
 def compare_all(cells: Sequence[CellValues], seed: int, ends: tuple[str, str] = ENDS, primary: str = "") -> dict[str, Any]:
-    """Make all comparisons that the cells allow, each with a conclusion and the question that it answers in one line.
+    """Make all comparisons that the cells allow, each with a conclusion and its question in one line.
 
-    `ends` holds substrings of the names of the grid's small and large models. `primary` is the command's primary comparison,
-    `primary_of` by default. It comes first.
+    `ends` contains substrings of the names of the grid's small and large models. `primary` is the command's primary
+    comparison, by default `primary_of`. It comes first.
     """
     chosen = primary or _default_primary(cells, ends)
     pairs = [(kind, first, second, one) for kind, first, second in _pairs(cells, ends) if (one := _compare(first, second, seed))]
@@ -241,7 +241,7 @@ def _described(pair: tuple[str, CellValues, CellValues, Comparison], p_holm: flo
     verdict = _reaches(one, p) if kind == GRID else _pays(one, p)
     limits = _limits(first, second, one, family)
     if limits["clusters"] == 1 < one.questions:
-        verdict = UNDECIDED  # its questions share one memory, so they don't generalise to other conversations
+        verdict = UNDECIDED  # Its questions share one memory, so they don't generalise to other conversations.
     described = {
         "kind": kind,
         "role": "exploratory" if p_holm is None else "primary",
@@ -261,7 +261,7 @@ def _described(pair: tuple[str, CellValues, CellValues, Comparison], p_holm: flo
 
 
 def _limits(first: CellValues, second: CellValues, one: Comparison, family: int) -> dict[str, Any]:
-    """Return the detectable differences of the comparison, and the number of questions needed for the observed one."""
+    """Return the differences that the comparison can detect, and the number of questions needed for the observed one."""
     both = [key for key, value in first.values.items() if value is not None and second.values.get(key) is not None]
     left, right = ([float(side.values[key] or 0.0) for key in both] for side in (first, second))
     clusters = [first.clusters.get(key) or second.clusters[key] for key in both]
@@ -277,8 +277,8 @@ def _limits(first: CellValues, second: CellValues, one: Comparison, family: int)
 def _pairs(cells: Sequence[CellValues], ends: tuple[str, str]) -> list[tuple[str, CellValues, CellValues]]:
     """Return the pairs of cells to compare.
 
-    Each arm is compared with no memory. Arms with the plugin are also compared with the built-in memory and the controls, and
-    the small model with memory is compared with the large model without it.
+    Each arm is compared with no memory. Arms with the plugin are also compared with the built-in memory and the
+    controls. The small model with memory is compared with the large model without it.
     """
     out = []
     for first in cells:
@@ -367,15 +367,17 @@ def lines_of(summary: Mapping[str, Any]) -> list[str]:
 
 
 def enough_of(one: Mapping[str, Any]) -> str:
-    """Describe the amount of data that an undecided comparison would have needed. It is missing in older summaries."""
+    """Describe how much data an undecided comparison would have needed. This is missing in older summaries."""
     limits = one.get("power")
     if not limits:
         return ""
     if limits["clusters"] == 1:
-        return "All questions are about one conversation; ask about more of them."
+        return "All questions are about one conversation; use more of them."
     smallest, needed = limits["smallest_detectable"], limits["questions_needed"]
     found = (
-        "So few questions find no difference" if smallest is None else f"Differences from {100 * smallest:.0f} points are found"
+        "So few questions can't detect any difference"
+        if smallest is None
+        else f"Differences of {100 * smallest:.0f} points or more are detected"
     )
     chance = f" with {100 * limits['power']:.0f} % power"
     return f"{found}{chance}{f'; this one needs about {needed:,} questions' if needed else ''}."

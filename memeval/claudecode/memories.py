@@ -1,4 +1,4 @@
-"""Extract the texts that memory returned to a session, and estimate their use. Trajectories and retrieval metrics need this."""
+"""Extract the texts that memory returned to a session, and estimate their use. Needed for trajectories and retrieval metrics."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLUGIN_TOOL = re.compile(r"(?:mcp__plugin_memoryd_memoryd__|memoryd_)(\w+)")
 """Names of the plugin's tools in Claude Code and in OpenCode."""
 READING = frozenset({"recall", "get_memory", "related", "timeline", "list_memories", "governance"})
 WHOLE = frozenset({"history", "notes"})
-"""Channels with unranked texts that are always included. They count as tokens of memory."""
+"""Channels with unranked texts that are always included. They count as memory tokens."""
 USED_SHARE = 0.6
 """Share of a memory's distinctive words that must occur in the answer for its content to count as used."""
 
@@ -41,7 +41,7 @@ def injected(result: SessionResult) -> list[DeliveredText]:
 
 
 def retrieved(calls: Iterable[ToolCall]) -> list[DeliveredText]:
-    """Return the texts requested by the model, through the plugin's tools or by reading files of the built-in memory."""
+    """Return the texts that the model requested through the plugin's tools or by reading files of the built-in memory."""
     found = []
     for call in calls:
         tool = PLUGIN_TOOL.fullmatch(call.name)
@@ -64,7 +64,7 @@ def loaded(builtin: Mapping[str, str]) -> list[DeliveredText]:
 
 
 def tokens(given: Iterable[DeliveredText]) -> int:
-    """Estimate the tokens of all texts that memory passed to the model."""
+    """Estimate the tokens in all texts that memory passed to the model."""
     return sum(estimate_tokens(one.text) for one in given)
 
 
@@ -89,7 +89,7 @@ _BARE = re.compile(r"\s?\bmem_[0-9a-f]{12}\b")
 
 
 def without_ids(text: str) -> str:
-    """Remove memory ids, so that a judge can't recognise the arm by them or mistake their digits for an answer."""
+    """Remove memory ids. A judge could recognise the arm by them or mistake their digits for an answer."""
     return _BARE.sub("", _IN_BRACKETS.sub("", text)).strip()
 
 

@@ -37,7 +37,7 @@ _ALIKE = ("client", "client_version", "arm", "model", "repeat", "conditions", "d
 
 @dataclass(frozen=True, slots=True)
 class MergedCell:
-    """A cell with its whole plan and, in order, the runs of all shards that contain a part of it."""
+    """A cell with its whole plan and the runs of all shards that contain a part of it, in order."""
 
     cell: GridRow
     sequences: tuple[StepSequence, ...]
@@ -45,7 +45,7 @@ class MergedCell:
 
 
 def commands_of(results: ResultsDir, names: Sequence[str]) -> list[str]:
-    """Return the unique ids of the run_bench commands that made the runs. The result is empty if a run is not from run_bench."""
+    """Return the unique ids of the run_bench commands that made the runs, or nothing if a run is not from run_bench."""
     groups: dict[str, None] = {}
     for name in names:
         with results.open(name) as store:
@@ -80,7 +80,7 @@ def merge_commands(
 
 
 def _ignore(text: str) -> None:
-    """Ignore a message, because the shards have already reported an empty selection."""
+    """Ignore a message. The shards have already reported an empty selection."""
 
 
 # Checks
@@ -89,15 +89,15 @@ def _ignore(text: str) -> None:
 def _check_free(results: ResultsDir, run_id: str, whole: Command) -> None:
     """Check that no other command uses the id of the merged command."""
     if group_file(results, run_id).exists() and _decides(load_command(results, run_id), shard=True) != _decides(whole):
-        raise RunError(f"Command {run_id} is there already.", fix="Give another --run-id.")
+        raise RunError(f"Command {run_id} already exists.", fix="Give another --run-id.")
 
 
 def _whole(commands: Mapping[str, Command]) -> Command:
-    """Return the command without its shard. The data location comes from any shard with data that still exist."""
+    """Return the command without its shard. The data location comes from any shard whose data still exists."""
     name, first = next(iter(commands.items()))
     for other, command in commands.items():
         if field := difference(_decides(first), _decides(command)):
-            raise RunError(f"Commands {name} and {other} differ in {field}.", fix="Merge shards of one command only.")
+            raise RunError(f"Commands {name} and {other} differ in {field}.", fix="Only merge shards of one command.")
     data = {benchmark: path for one in commands.values() for benchmark, path in one.data.items() if Path(path).exists()}
     return replace(first, selection=replace(first.selection, shard=None), data=data)
 
@@ -109,7 +109,7 @@ def _decides(command: Command, *, shard: bool = False) -> dict[str, Any]:
 
 
 def _empty_shards(commands: Mapping[str, Command], whole: Command, families: Mapping[str, Family]) -> dict[str, str]:
-    """Return the shards without any task. Users can't name them because run_bench refuses to start them."""
+    """Return the shards without any task. Users can't specify them, because run_bench refuses to start them."""
     count = max(one.selection.shard.count if one.selection.shard else 0 for one in commands.values())
     empty = {}
     for shard in {Shard(number, count) for number in range(1, count + 1)} - {one.selection.shard for one in commands.values()}:
@@ -135,7 +135,7 @@ def _cells(
 
 
 def _chosen(family: Family, command: Command, cell: GridRow | None = None) -> tuple[StepSequence, ...]:
-    """Return a shard's sequences in the form that the cell's arm uses. The result may be empty if a benchmark has few tasks."""
+    """Return a shard's sequences in the form used by the cell's arm. May be empty if a benchmark has few tasks."""
     try:
         return tuple(cell_sequences(family, cell, command.selection) if cell else family.sequences(command.selection))
     except ConfigError:
@@ -161,12 +161,12 @@ def _check_stores(
         own = _facts(store)
         if own["data"] != family.about().get("data_hash"):
             raise RunError(
-                f"Command {group} had other data of {cell.benchmark}: benchmark.data_hash differs from what is here.",
+                f"Command {group} used other {cell.benchmark} data: benchmark.data_hash differs from the local one.",
                 fix="Merge on a machine that has the same data.",
             )
         if name and (field := difference(facts, own)):
             raise RunError(
-                f"Commands {name} and {group} differ in {field} ({cell.label}).", fix="Merge shards of one command only."
+                f"Commands {name} and {group} differ in {field} ({cell.label}).", fix="Only merge shards of one command."
             )
         name, facts = group, own
         _check_complete(group, store, _keys(parts[group]))
@@ -191,7 +191,7 @@ def _check_complete(group: str, store: RunStore, expected: set[tuple[str, str]])
         raise RunError(f"Run {run} is not complete.", fix=_finish(group))
     if {(row.case_id, row.question_id) for row in store.questions()} != expected:
         raise RunError(
-            f"Run {run} has other tasks than its shard has here.", fix="Merge with the version that the shards ran with."
+            f"The tasks of run {run} differ from those of its shard here.", fix="Merge with the version that ran the shards."
         )
 
 
@@ -200,14 +200,14 @@ def _keys(sequences: Sequence[StepSequence]) -> set[tuple[str, str]]:
 
 
 def _check_cuts(cell: GridRow, every: Sequence[StepSequence], parts: Sequence[Sequence[StepSequence]]) -> None:
-    """Check that no sequence is split across shards, since its tasks depend on earlier ones."""
+    """Check that no sequence is split across shards, because its tasks depend on earlier ones."""
     pieces = [one.id for part in parts for one in part if any(step.kind is StepKind.TASK for step in one.steps)]
     cut = [name for name in dict.fromkeys(pieces) if pieces.count(name) > 1]
     whole = set[tuple[str, str]]().union(*map(_keys, parts)) == _keys(every)
     if (cut and cell.arm is not Arm.OFF) or not whole:
         what = f"Sequence {cut[0]}" if cut else "A sequence"
         raise RunError(
-            f"{what} of {cell.benchmark} was cut in pieces by the shards, whose tasks then did not share a memory.",
+            f"The shards split {what} of {cell.benchmark}, so their tasks did not share a memory.",
             fix="Run it again with no more shards than there are sequences.",
         )
 
@@ -216,7 +216,7 @@ def _check_cuts(cell: GridRow, every: Sequence[StepSequence], parts: Sequence[Se
 
 
 def _fill(results: ResultsDir, run_id: str, whole: Command, merged: MergedCell) -> None:
-    """Copy all records to the run of the cell. Do nothing if an earlier attempt completed the run."""
+    """Copy all records to the run of the cell. Do nothing if an earlier attempt has completed the run."""
     with ExitStack() as stack:
         stores = {name: stack.enter_context(results.open(name)) for name in merged.runs}
         target = merged.cell.run_id(run_id)

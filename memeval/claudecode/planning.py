@@ -1,6 +1,7 @@
 """Plan a command: its cost, and the smallest difference that its primary comparison can detect.
 
-Estimates err upwards, by at most a half against the run of the real client that tests/memeval/claudecode/test_planning.py holds.
+Estimates are too high rather than too low. They exceed the run of the real client in
+tests/memeval/claudecode/test_planning.py by at most a half.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from memoryd.daydream.readers import models_of
 CLIENT_TOKENS = {StepKind.REPLAY: 8_000, StepKind.QUESTION: 8_000, StepKind.TASK: 14_000}
 """Tokens of the client's own prompt and tools."""
 PLUGIN_TOKENS = 6_500
-"""Tokens of the plugin's tools, instructions and injected texts."""
+"""Tokens of the plugin's tools, instructions and injected text."""
 BUILTIN_TOKENS = 3_500
 """Tokens of the built-in memory's instructions and index."""
 CALLS = {StepKind.REPLAY: 1, StepKind.QUESTION: 1, StepKind.TASK: 15}
@@ -41,7 +42,7 @@ NOTE_TOKENS = 200
 SECONDS = {StepKind.REPLAY: 5.0, StepKind.QUESTION: 6.0, StepKind.TASK: 150.0}
 PLUGIN_SECONDS = 3.0
 CACHE_WRITE, CACHE_READ = 1.25, 0.1
-"""Prices of cached input relative to other input. A session of several calls reads most of its input from the cache."""
+"""Prices of cached input relative to other input. A session with several calls reads most of its input from the cache."""
 _ALIASES = {"haiku": "claude-haiku-4-5", "sonnet": "claude-sonnet-5-5", "opus": "claude-opus-5-5"}
 
 
@@ -49,8 +50,8 @@ _ALIASES = {"haiku": "claude-haiku-4-5", "sonnet": "claude-sonnet-5-5", "opus": 
 class Estimate:
     """The estimated effort of a cell.
 
-    `cost_usd` is None if the price of the model is unknown. `memory_tokens` and `memory_usd` are those of memory's models.
-    `hours` is wall time with the given number of workers.
+    `cost_usd` is None if the model's price is unknown. `memory_tokens` and `memory_usd` are those of the memory's
+    models. `hours` is wall time with the given number of workers.
     """
 
     sessions: int = 0
@@ -80,7 +81,7 @@ def _sum(first: float | None, second: float | None) -> float | None:
 def estimate_all(
     command: Command, sequences: Mapping[str, Sequence[StepSequence]]
 ) -> tuple[list[tuple[GridRow, Estimate]], Estimate]:
-    """Estimate each cell of a command, and the total. `sequences` holds the sequences of every benchmark that has tasks."""
+    """Estimate each cell of a command, and the total. `sequences` contains the sequences of every benchmark that has tasks."""
     cells = [
         (cell, _estimate_cell(cell.arm, cell.model, sequences[cell.benchmark], command))
         for cell in command.all_cells()
@@ -115,15 +116,15 @@ def estimate(arm: Arm, model: str, sequences: Sequence[StepSequence], conditions
 
 
 def steps_of(arm: Arm, sequence: StepSequence, *, imported: bool) -> list[Step]:
-    """Return the steps that need a client session. Nothing is replayed without memory, and imports need no session."""
+    """Return the steps that need a client session. Without memory, nothing is replayed, and imports need no session."""
     skip = not arm.remembers or imported
     steps = [step for step in sequence.steps if not (skip and step.kind is StepKind.REPLAY)]
     tasks = [step for step in steps if step.kind is StepKind.TASK] if arm is Arm.NOTES else []
-    return [*steps, *(replace(task, kind=StepKind.REPLAY) for task in tasks)]  # the model writes its notes after each task
+    return [*steps, *(replace(task, kind=StepKind.REPLAY) for task in tasks)]  # The model writes its notes after each task.
 
 
 def _calls(arm: Arm, step: Step) -> int:
-    """Return the number of calls of a session. With the built-in memory, a replay needs one more call to save memories."""
+    """Return the number of calls in a session. With the built-in memory, a replay needs one more call to save memories."""
     return CALLS[step.kind] + (1 if arm.has_builtin and step.kind is StepKind.REPLAY else 0)
 
 
@@ -135,17 +136,17 @@ def _first_tokens(arm: Arm, step: Step, conditions: Conditions) -> int:
 
 
 def _billed(first: int, calls: int) -> float:
-    """Return a session's input as the number of uncached tokens of equal cost. Most input is cached after the first call."""
+    """Return a session's input as the number of uncached tokens with equal cost. Most input is cached after the first call."""
     if calls == 1:
         return float(first)
     later = sum(CACHE_READ * (first + GROWTH_TOKENS * number) for number in range(calls - 1))
     return CACHE_WRITE * (first + GROWTH_TOKENS * (calls - 1)) + later
 
 
-# Cost of memory's models and judges
+# Cost of the memory's models and the judges
 
 READER_PROMPT_TOKENS, READER_KNOWN_TOKENS = 2_000, 1_500
-"""Tokens per call of the reader's instructions, and of the existing memories in its prompt."""
+"""Tokens per call for the reader's instructions, and for the existing memories in its prompt."""
 READER_SECONDS = 8.0
 JUDGE_TOKENS = (1_200, 60)
 """Input and output tokens of one judge call."""
@@ -153,14 +154,14 @@ JUDGE_TOKENS = (1_200, 60)
 
 @dataclass(frozen=True, slots=True)
 class SessionReader:
-    """The name of the session-reading model in the price list, and the maximum tokens of a session per call."""
+    """The session-reading model's name in the price list, and the maximum tokens of a session per call."""
 
     model: str
     chunk_tokens: int
 
 
 def reader_of(conditions: Conditions) -> SessionReader | None:
-    """Return the day dream's model, or None if the reader uses no model."""
+    """Return the day dream's model, or None if the reader has no model."""
     texts = {name: setting_value(text, os.environ) or "" for name, text in conditions.plugin_settings.items()}
     values = {current_name(name): parse_value(name, text, "--plugin-setting") for name, text in texts.items()}
     settings = Settings(**{"home": Path(), **values})
@@ -225,9 +226,11 @@ class Outlook:
         """Format the outlook as a sentence."""
         size = f"{self.questions:,} tasks in {self.clusters:,} conversations or repositories"
         if self.smallest_detectable is None:
-            found = "are too few to find any difference"
+            found = "are too few to detect any difference"
         else:
-            found = f"find differences from {100 * self.smallest_detectable:.0f} points with {100 * stats.POWER:.0f} % power"
+            found = (
+                f"detect differences of {100 * self.smallest_detectable:.0f} points or more with {100 * stats.POWER:.0f} % power"
+            )
         width = f"Expect an interval of ± {100 * self.half_width:.0f} points."
         return f"{self.benchmark}: primary comparison {self.primary.replace(':', ' – ')}. {size} {found}. {width}"
 
@@ -236,7 +239,7 @@ def outlooks(command: Command, sequences: Mapping[str, Sequence[StepSequence]]) 
     """Return the outlook of the primary comparison on each benchmark."""
     if not command.primary:
         return []
-    alpha = 0.05 / max(1, len(sequences))  # the first step of Holm's correction
+    alpha = 0.05 / max(1, len(sequences))  # The first step of Holm's correction.
     return [outlook(name, command.primary, found, alpha) for name, found in sequences.items()]
 
 
@@ -254,14 +257,14 @@ def cluster_of(sequence: StepSequence, step: Step) -> str:
     return str((step.question.metadata.get("repo") if step.question else "") or sequence.id)
 
 
-# Plans for an amount
+# Plans for an amount of money
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A selection of one benchmark that fits an amount.
+    """A selection of tasks from one benchmark that fits an amount.
 
-    `selection` has the flags that choose its tasks, unless it is all of them.
+    `selection` contains the flags that select its tasks, unless all are selected.
     """
 
     outlook: Outlook
@@ -312,7 +315,7 @@ def _offer(command: Command, name: str, family: Family, sides: tuple[str, ...], 
         try:
             return list(family.sequences(replace(command.selection, **changes)))
         except MemevalError:
-            return []  # a slice of too few tasks is empty
+            return []  # A slice of too few tasks is empty.
 
     whole = chosen()
     if whole and _fits(effort(whole), usd):

@@ -1,6 +1,6 @@
-"""Run programs in process groups that another thread can end. Also end leftover processes of a killed run.
+"""Run programs in process groups that another thread can terminate. Also terminate leftover processes of a killed run.
 
-The processes of a killed runner are found by the sandbox path in their environment.
+Processes of a killed runner are found by the sandbox path in their environment.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from memoryd.core.processes import kill_group
 GRACE_SECONDS = 3.0
 """Time between SIGTERM and SIGKILL, in which the client can run its SessionEnd hooks."""
 REST_SECONDS = 2.0
-"""How long to wait for remaining output if a child of the program holds the pipe open."""
+"""How long to wait for remaining output if a child of the program keeps the pipe open."""
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The result of a program. A negative exit code is the signal that ended the program.
+    """The result of a program. A negative exit code is the signal that terminated the program.
 
     `silent` is the number of seconds between its last output and its end.
     """
@@ -43,7 +43,7 @@ class Finished:
 
 
 class _Output:
-    """Read a pipe in a thread and record the time of the last output.
+    """Reads a pipe in a thread and records the time of the last output.
 
     A child that keeps the pipe open does not delay the result. `watch` gets each complete line, in this thread.
     """
@@ -75,7 +75,7 @@ class _Output:
 
 
 class Processes:
-    """The running programs. `stop` ends them all, including those started later. Thread-safe."""
+    """The running programs. `stop` terminates them all, including those started later. Thread-safe."""
 
     def __init__(self) -> None:
         self._running: set[subprocess.Popen[bytes]] = set()
@@ -141,7 +141,7 @@ class Processes:
         return process
 
     def stop(self) -> None:
-        """End all running programs, and any that are started later, as on Ctrl-C."""
+        """Terminate all running programs, and any that are started later, as on Ctrl-C."""
         with self._lock:
             self._stopped = True
             running = list(self._running)
@@ -150,7 +150,7 @@ class Processes:
 
 
 def end_group(process: subprocess.Popen[bytes], grace: float) -> None:
-    """End the program and its process group.
+    """Terminate the program and its process group.
 
     With a `grace` period, SIGTERM is sent first. Does nothing if the program has ended.
     """
@@ -174,7 +174,7 @@ _VARIABLES = (b"CLAUDE_CONFIG_DIR=", b"MEMORYD_HOME=")
 
 
 def processes_of(root: Path) -> list[int]:
-    """Return the ids of processes with their configuration or memory under `root`. The list is empty outside Linux."""
+    """Return the ids of processes with their configuration or memory under `root`. Always empty except on Linux."""
     if sys.platform != "linux":
         return []
     inside = str(root).encode() + b"/"
@@ -189,12 +189,12 @@ def _is_inside(process: Path, inside: bytes) -> bool:
     try:
         variables = (process / "environ").read_bytes().split(b"\0")
     except OSError:
-        return False  # the process has ended or belongs to another user
+        return False  # The process has ended or belongs to another user.
     return any(variable.startswith(name + inside) for variable in variables for name in _VARIABLES)
 
 
 def end_leftover_processes(root: Path) -> int:
-    """End the leftover processes of a sandbox and return their number."""
+    """Terminate the leftover processes of a sandbox and return their number."""
     ended = processes_of(root)
     for pid in ended:
         with contextlib.suppress(ProcessLookupError):

@@ -1,7 +1,7 @@
 """Score questions and tasks and build the result of a cell.
 
-The family's own scores come first, then retrieval by rank, relevancy, recency and efficiency. The result is memeval's result
-file, with data specific to the client under `claudecode`.
+The family's own scores come first, then retrieval by rank, relevancy, recency and efficiency. The result is memeval's
+result file, with client-specific data under `claudecode`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _GROUPS = ("by_type", "by_category")
 
 @dataclass(frozen=True, slots=True)
 class CellReport:
-    """Build the result of a cell from its records. `without` holds the records of the same model without memory."""
+    """Builds the result of a cell from its records. `without` contains the records of the same model without memory."""
 
     family: Family
     sequences: Sequence[StepSequence]
@@ -69,7 +69,7 @@ class CellReport:
         return cell_result(run, self.family, self.sequences, self.without)
 
     def attachments(self, run: Run, file: Path) -> dict[Path, bytes]:
-        """Return the trajectory file with one line per session."""
+        """Return the trajectory file, which has one line per session."""
         lines = [json.dumps(line, ensure_ascii=False, sort_keys=True, default=str) for line in trajectories(run.store)]
         return {trajectory_file(file): "".join(line + "\n" for line in lines).encode()}
 
@@ -82,7 +82,7 @@ def trajectory_file(result_file: Path) -> Path:
 def cell_result(
     run: Run, family: Family, sequences: Sequence[StepSequence], without: Sequence[StepRecord] = ()
 ) -> dict[str, Any]:
-    """Build the result from the records so far. `without` holds the records of the same model without memory."""
+    """Build the result from the records so far. `without` contains the records of the same model without memory."""
     store = run.store
     result = result_of(run, _about(run), answered=True)
     result["metrics"] = measured(result["metrics"], result["questions"])
@@ -125,7 +125,7 @@ def _about(run: Run) -> dict[str, Any]:
 def measured(metrics: Mapping[str, Any], questions: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the metrics. A metric without any measurement has no value, because 0 would mean that all answers were wrong.
 
-    As in comparisons, a question that ran out of time or turns counts as wrong, so a cell with such a question is 0.
+    As in comparisons, a question that ran out of time or turns counts as wrong.
     """
     wrong = any(question["error"] and question["error"]["message"].startswith(OWN_FAULTS) for question in questions)
     return {name: _measured(cell, wrong) for name, cell in metrics.items()}
@@ -166,13 +166,13 @@ def costs(run: Run) -> dict[str, Any]:
 
 
 def failed_daydreams(run: Run) -> dict[str, Any]:
-    """Count the steps with a day dream that failed or still waits, and return the first reason."""
+    """Count the steps whose day dream failed or is still waiting, and return the first reason."""
     reasons = [line["message"] for line in trajectories(run.store) if line["status"] == ErrorKind.DAYDREAM]
     return {"failed": len(reasons), "problem": reasons[0] if reasons else ""}
 
 
 def unscored_by_faults(run: Run) -> dict[str, int]:
-    """Count the questions left unscored by a fault, grouped by fault. Any --resume asks them again."""
+    """Count the questions left unscored by a fault, grouped by fault. Any --resume runs them again."""
     found = Counter(ended_by(record.payload) for record in run.store.whole_records(Phase.ANSWER))
     return {fault: count for fault, count in sorted(found.items()) if fault}
 
@@ -267,13 +267,13 @@ _embedding = Lock()
 
 
 AGAIN = "again_"
-"""Prefix of the metrics of a repeated task. They count towards forgetting, but not again towards accuracy."""
+"""Prefix of the metrics of a repeated task. They count towards forgetting, but not towards accuracy again."""
 
 
 def family_scores(scores: Sequence[Score], *, again: bool = False) -> list[dict[str, Any]]:
-    """Convert scores to the form of the result.
+    """Convert scores to the format of the result.
 
-    A score without a value is unscored unless its reason says that it was skipped.
+    A score without a value is unscored, unless its reason says that it was skipped.
     """
     out = []
     for score in scores:
@@ -289,7 +289,7 @@ def memory_scores(step: Step, outcome: StepOutcome, found: Sequence[Retrieved], 
     """Score the texts returned by memory. Without memory there is nothing to rank, and only efficiency has a value (0)."""
     usage = outcome.result.usage
     share = efficiency(memories.tokens(outcome.given), usage.input_tokens + usage.output_tokens)
-    out = [_entry("efficiency", share, "the client tells no tokens")]
+    out = [_entry("efficiency", share, "the client reports no tokens")]
     if found and embedder:
         out.append(_entry("relevancy", _relevancy(step, found, embedder), "nothing was retrieved"))
     if step.question is not None and outcome.result.text:
@@ -332,12 +332,12 @@ def _entry(name: str, value: float | None, reason: str) -> dict[str, Any]:
 def headline(scores: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Return the main metric and its value.
 
-    The main metric is the first one, if it has a value and does not measure retrieval.
+    The main metric is the first one that has a value and does not measure retrieval.
     """
     first = next(iter(scores), None)
     return {} if first is None or not is_main(first["metric"]) or first["value"] is None else {first["metric"]: first["value"]}
 
 
 def is_main(metric: str) -> bool:
-    """Return whether a metric measures answers, rather than retrieval or storage."""
+    """Return whether a metric measures answers rather than retrieval or storage."""
     return "." not in metric and measures_success(metric) and not metric.startswith(AGAIN)

@@ -60,7 +60,9 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
-@click.option("--benchmark", "-b", "benchmarks", multiple=True, help="Name, or all: those that have what they need. Repeatable.")
+@click.option(
+    "--benchmark", "-b", "benchmarks", multiple=True, help="Name, or all: those whose requirements are met. Repeatable."
+)
 @click.option(
     "--client",
     type=click.Choice([str(name) for name in ClientName]),
@@ -70,13 +72,13 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     help="The client to run.",
 )
 @click.option("--mode", default="all", show_default=True, help="Arms, separated by commas; all means off, builtin, plugin.")
-@click.option("--model", default=GRID_MODELS[0], show_default=True, help="Model of the sessions.")
-@click.option("--grid", is_flag=True, help="Haiku with memory, then Haiku, Sonnet and Opus without; --mode names the memory.")
+@click.option("--model", default=GRID_MODELS[0], show_default=True, help="Model for the sessions.")
+@click.option("--grid", is_flag=True, help="Haiku with memory, then Haiku, Sonnet and Opus without; --mode selects the memory.")
 @click.option("--grid-models", default=",".join(GRID_MODELS), show_default=True, help="The grid's small, middle and large model.")
 @click.option("--primary", default="", metavar="ARM:ARM", help="Comparison to be tested (default: plugin:off).")
 @click.option("--data", multiple=True, metavar="[NAME=]PATH", help="Your own copy of a benchmark's data.")
 @click.option("--limit", type=int, help="Maximum number of questions or tasks.")
-@click.option("--start", type=int, help="First one, counted from 1.")
+@click.option("--start", type=int, help="First one, starting at 1.")
 @click.option("--end", type=int, help="Last one, included.")
 @click.option("--shard", help="Part i of n, as i/n; `memeval merge` joins them.")
 @click.option("--dev-slice", type=float, help="Share of the questions, stratified by type.")
@@ -101,12 +103,14 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 )
 @click.option("--judge", default="", help="Judge of answers (default: the benchmark's; without a model, contains).")
 @click.option("--judge-model", default="", help="Model of the judge, e.g. openai/gpt-4o.")
-@click.option("--embedder", default="bge-small", show_default=True, help="Measures relevancy; empty: not measured.")
 @click.option(
-    "--option", "options", multiple=True, metavar="KEY=VALUE", help="Option, for the benchmarks that know it. Repeatable."
+    "--embedder", default="bge-small", show_default=True, help="Measure relevancy with this embedder; empty: not measured."
+)
+@click.option(
+    "--option", "options", multiple=True, metavar="KEY=VALUE", help="Option, for the benchmarks that have it. Repeatable."
 )
 @click.option("--plugin-setting", "settings", multiple=True, metavar="KEY=VALUE", help="Setting of memoryd. Repeatable.")
-@click.option("--plugin-dir", type=_FOLDER, help="The plugin (default: the one that this package came with).")
+@click.option("--plugin-dir", type=_FOLDER, help="The plugin (default: the one included with this package).")
 @click.option("--memory-from", metavar="RUN", default="", help="Start with another run's memory; no task may be in both.")
 @click.option("--repeat", type=click.IntRange(1), default=1, show_default=True, help="Number of runs of each cell.")
 @click.option(
@@ -116,20 +120,20 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.option("--claude", default="claude", show_default=True, envvar="CLAUDE_BIN", help="The program of Claude Code.")
 @click.option("--opencode", default="opencode", show_default=True, envvar="OPENCODE_BIN", help="The program of OpenCode.")
 @click.option("--results-dir", type=_FOLDER, default=Path("results"), envvar="MEMEVAL_RESULTS", show_default=True)
-@click.option("--work-dir", type=_FOLDER, help="Folder of the sandboxes, outside of any project.")
+@click.option("--work-dir", type=_FOLDER, help="Folder of the sandboxes, outside any project.")
 @click.option(
     "--version", "version_of", default="", metavar="vX.Y", help="Folder of the results (default: this package's version)."
 )
-@click.option("--run-id", help="Id of the command (default: time and chance).")
+@click.option("--run-id", help="Id of the command (default: time and random digits).")
 @click.option("--resume", metavar="ID", help="Resume a command with its own settings.")
 @click.option("--retry-failed", is_flag=True, help="With --resume: try failed sessions again.")
-@click.option("--no-probe", is_flag=True, help="Don't try each model with a session of a few tokens first.")
-@click.option("--no-cache", is_flag=True, help="Take no session from an earlier run's cache, and keep none.")
+@click.option("--no-probe", is_flag=True, help="Don't test each model with a session of a few tokens first.")
+@click.option("--no-cache", is_flag=True, help="Use no cached sessions of earlier runs, and store none.")
 @click.option("--offline", is_flag=True, help="Never fetch data.")
 @click.option("--dry-run", is_flag=True, help="Print the plan with an estimate, and exit.")
 @click.option("--validate", is_flag=True, help="Run each coding task's gold patch, print which can be graded here, and exit.")
-@click.option("--plan", "plan_usd", type=_POSITIVE, metavar="USD", help="Print what each benchmark can show for an amount.")
-@click.option("--yes", is_flag=True, help="Start without asking, whatever it may cost.")
+@click.option("--plan", "plan_usd", type=_POSITIVE, metavar="USD", help="Print what each benchmark can detect for an amount.")
+@click.option("--yes", is_flag=True, help="Start without confirmation, whatever the cost.")
 @click.option("--list-benchmarks", is_flag=True, help="Show each benchmark's requirements and whether they are met.")
 @click.option("--json", "as_json", is_flag=True, help="The summary as JSON on standard output.")
 def command(**values: Any) -> None:
@@ -249,7 +253,7 @@ def _wait_for_limit(asked: Command, stop: Stop) -> Callable[[SessionResult], Non
 
 
 def _probe_reader(asked: Command, client: BenchClient, environment: Mapping[str, str], root: Path) -> None:
-    """Check that the day dream's model responds, if an arm has the plugin. Raises ConfigError."""
+    """Check that the day dream's model responds if an arm has the plugin. Raises ConfigError."""
     if any(Arm(arm).has_plugin for arm, _ in asked.cells):
         settings = resolved(asked.conditions.plugin_settings)
         with scratch(root) as state:
@@ -260,7 +264,7 @@ def _probe_reader(asked: Command, client: BenchClient, environment: Mapping[str,
 def _within_budget(
     values: Mapping[str, Any], asked: Command, families: Mapping[str, Family], budgets: Mapping[str, Budget]
 ) -> Mapping[str, Budget]:
-    """Return the budgets, or a common default, after asking for confirmation on a terminal.
+    """Return the budgets, or a common default after asking for confirmation on a terminal.
 
     Raises ConfigError if the user declines.
     """

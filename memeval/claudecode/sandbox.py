@@ -7,8 +7,8 @@
 
 An interrupted step leaves `now` in an unknown state, so the next start restores `kept`.
 
-The folders of the plugin's source and of the interpreter can contain this platform with its gold answers. Sessions therefore
-get a copy of the shipped plugin files and a small script in place of the interpreter.
+The folders of the plugin's source and of the interpreter may contain this platform with its gold answers. Sessions
+therefore get a copy of the shipped plugin files, and a small script in place of the interpreter.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class State:
         }
 
     def project(self, cwd: Path) -> Path:
-        """Return the folder in which the client keeps the logs and the memory of a working folder."""
+        """Return the folder in which the client stores the logs and the memory of a working folder."""
         return self.config / "projects" / re.sub(r"[^A-Za-z0-9]", "-", str(cwd))
 
     def transcript(self, session_id: str) -> Path | None:
@@ -113,7 +113,7 @@ class Sandbox:
 
     @property
     def now(self) -> State:
-        """Return the state that is carried over from step to step."""
+        """Return the state that carries over from step to step."""
         return State(self.root / "now")
 
     def keep(self, done: tuple[str, ...]) -> None:
@@ -140,7 +140,7 @@ class Sandbox:
         state.remove()
 
     def drop_unsaved(self) -> None:
-        """Remove the working folders and the current state, but not the saved state."""
+        """Remove the working folders and the current state, but not the saved one."""
         self.now.remove()
         for folder in (self.work, self.root / "old", self.root / "fresh"):
             shutil.rmtree(folder, ignore_errors=True)
@@ -149,7 +149,7 @@ class Sandbox:
         shutil.rmtree(state.folder, ignore_errors=True)
         if self._kept.exists():
             shutil.copytree(self._kept, state.folder, symlinks=True)
-        elif (self.root / "old").exists():  # interrupted between the two renames
+        elif (self.root / "old").exists():  # Interrupted between the two renames.
             shutil.copytree(self.root / "old", state.folder, symlinks=True)
         state.make()
 
@@ -165,7 +165,7 @@ class Sandbox:
 
 
 def short_hash(text: str) -> str:
-    """Return twelve hex digits of a hash, so that paths stay short and don't reveal their purpose."""
+    """Return twelve hex digits of a hash, so that paths are short and don't reveal their purpose."""
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
@@ -181,21 +181,21 @@ def check_root(root: Path) -> Path:
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ConfigError(f"{root} can't be made: {error.strerror}.", fix="Name another folder with --work-dir.") from error
+        raise ConfigError(f"{root} can't be created: {error.strerror}.", fix="Give another folder with --work-dir.") from error
     root = root.resolve()
     for folder in (root, *root.parents):
         for name in (".git", "CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", ".mcp.json"):
             if (folder / name).exists():
                 raise ConfigError(
-                    f"{folder / name} would be read by every session under {root}.", fix="Name a folder outside with --work-dir."
+                    f"Every session under {root} would read {folder / name}.", fix="Give a folder outside with --work-dir."
                 )
     if not os.access(root, os.W_OK):
-        raise ConfigError(f"{root} is not writable.", fix="Name another folder with --work-dir.")
+        raise ConfigError(f"{root} is not writable.", fix="Give another folder with --work-dir.")
     return root
 
 
 SHIPPED = (".claude-plugin", "plugin.json", ".mcp.json", "pyproject.toml", "hooks", "plugin", "commands", "skills", "agents")
-"""Top-level files and folders of a plugin that are read by the client or its hooks. Nothing else is copied."""
+"""Top-level files and folders of a plugin that the client or its hooks read. Nothing else is copied."""
 FOR_PEOPLE = ("cli", "console", "demo", "doctor")
 """Parts of memoryd that sessions never use."""
 _LEFT_OUT = ("__pycache__", ".DS_Store")
@@ -222,7 +222,7 @@ def stage(plugin: Path, root: Path) -> Staged:
             shutil.copy2(file, target)
         try:
             fresh.rename(folder)
-        except OSError:  # created by another run in the meantime
+        except OSError:  # Created by another run in the meantime.
             shutil.rmtree(fresh)
     code = Path(memoryd.__file__).parent
     sources = [file for ending in ("*.py", "*.js") for file in code.rglob(ending)]
@@ -259,7 +259,7 @@ def interpreter(root: Path) -> str:
 
 
 def outside_path(path: str) -> str:
-    """Return PATH without the virtual environment of this program, because the platform can be imported from there."""
+    """Return PATH without this program's virtual environment, because the platform can be imported from there."""
     if sys.prefix == sys.base_prefix:
         return path
     own = Path(sys.prefix).resolve()
@@ -273,14 +273,14 @@ SAMPLES = "memeval/data/"
 
 
 def contamination(result: SessionResult, places: Iterable[Path | None]) -> str:
-    """Return the reason why a session can't be graded: a call that named or showed a data folder.
+    """Return why a session can't be graded: a call that mentioned or showed a data folder.
 
-    The result is empty if there was no such call.
+    Returns an empty string if there was no such call.
     """
     signs = [SAMPLES, *(str(place.expanduser().absolute()) for place in places if place is not None)]
     for call in result.tool_calls:
         if any(sign in text for sign in signs for text in (str(dict(call.arguments)), call.result)):
-            return "the session came upon the folder with the gold answers"
+            return "the session accessed the folder with the gold answers"
     return ""
 
 
@@ -289,4 +289,4 @@ def check_apart(root: Path, folders: Mapping[str, Path]) -> None:
     for what, folder in folders.items():
         place = folder.expanduser().absolute().resolve()
         if place.is_relative_to(root):
-            raise ConfigError(f"The {what} at {place} are visible to sessions.", fix="Name a folder outside with --work-dir.")
+            raise ConfigError(f"The {what} at {place} are visible to sessions.", fix="Give a folder outside with --work-dir.")

@@ -1,7 +1,8 @@
 """Seed a sequence with a conversation as a session log, or with the memory of another run's sequences.
 
-The log holds the messages of both sides with their original times. The client resumes it with one more prompt, which makes it
-a real session: hooks fire, the model sees the whole conversation, and the plugin's day dream reads the resulting log as usual.
+The log contains the messages of both sides with their original times. The client resumes it with one more prompt,
+which makes it a real session: hooks fire, the model sees the whole conversation, and the plugin's day dream reads the
+resulting log as usual.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from memoryd.core.paths import Paths
 from memoryd.core.project import ProjectRegistry
 
 CLOSING = "Thank you, that is all for this time."
-"""The prompt appended to a replayed conversation. It is the same in every arm."""
+"""The prompt appended to a replayed conversation, the same in every arm."""
 _NAMESPACE = uuid.UUID("6f0a1e52-3c0b-4d6e-9a57-0c5d8f5c2b11")
 _NO_TIME = datetime(2024, 1, 1, 12, tzinfo=UTC)
 
@@ -69,7 +70,7 @@ def _lines(session: Session, session_id: str, cwd: Path, version: str, number: i
 
 
 def times_of(session: Session, number: int) -> list[datetime]:
-    """Return the time of each message, in UTC. Messages without a time of their own are 20 seconds apart."""
+    """Return the time of each message, in UTC. Messages without a time are 20 seconds apart."""
     start = session.at or _NO_TIME + timedelta(days=number)
     own = [turn.at if turn.at and turn.at != session.at else None for turn in session.turns]
     return [aware(at or start + timedelta(seconds=20 * place)) for place, at in enumerate(own)]
@@ -81,7 +82,7 @@ def end_of(session: Session, number: int) -> datetime:
 
 
 def aware(moment: datetime) -> datetime:
-    """Return the time in UTC. Times without a zone are taken to be UTC."""
+    """Return the time in UTC. Times without a zone are assumed to be UTC."""
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)
 
 
@@ -109,7 +110,7 @@ _PROJECT = re.compile(r"^project: .*$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Primer:
-    """Fill a fresh state with the memory of another run. `states` holds the saved states of its sequences in order."""
+    """Fills a fresh state with the memory of another run. `states` contains the saved states of its sequences in order."""
 
     states: tuple[State, ...]
 
@@ -158,7 +159,7 @@ def source_cell(results: ResultsDir, run: str, benchmark: str, arm: Arm, client:
             fitting.setdefault(settings["benchmark"], name)
     if fitting:
         return fitting.get(benchmark) or next(iter(fitting.values()))
-    raise ConfigError(f"Run {run} has no arm {arm} to take memory from.", fix="Name a run of the same arm with --memory-from.")
+    raise ConfigError(f"Run {run} has no arm {arm} to take memory from.", fix="Give a run of the same arm with --memory-from.")
 
 
 def make_primer(results: ResultsDir, run: str, sequences: Iterable[StepSequence]) -> Primer:
@@ -169,11 +170,11 @@ def make_primer(results: ResultsDir, run: str, sequences: Iterable[StepSequence]
     with results.open(run) as store:
         _refuse_overlap(store, run, sequences)
         folders = [Path(one) for one in store.meta("shard_sandboxes") or [store.meta("sandboxes")]]
-    kept: dict[str, Path] = {}  # a sequence shared by two shards is copied only once
+    kept: dict[str, Path] = {}  # A sequence shared by two shards is copied only once.
     for folder in folders:
         found = [path for path in folder.glob("*/kept") if path.is_dir()]
         if not found:
-            raise RunError(f"What run {run} remembered is no longer at {folder}.", fix="Run it again, then name it.")
+            raise RunError(f"The memory of run {run} is no longer at {folder}.", fix="Run it again, then use it.")
         kept = {path.parent.name: path for path in found} | kept
     return Primer(tuple(State(kept[name]) for name in sorted(kept)))
 

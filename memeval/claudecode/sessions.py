@@ -1,14 +1,15 @@
 """Run one step in its sandbox: start the daemon, run the session, retry where useful, and wait for memory to settle.
 
-This module also builds the trajectory (one JSON line per session) and manages the session cache.
+Also builds the trajectory (one JSON line per session) and manages the session cache.
 
-The cache stores sessions on disk under a key of everything that affects them, so each is paid for once across runs. It holds
-only sessions with a discarded state: questions, and tasks of the arm without memory, with their grades. Sessions
-that create memory (replays, and tasks of arms with memory) always run again, because they leave files that contain paths of
-their run. The key covers client version, address, model, arm with the digest of plugin and settings, limits, prompt, flags,
-session id (benchmark, sequence, step, repeat), and all remembered text. As with model calls, an entry records which run paid for
-it. A run that was killed between a session and its record gets the entry at its cost, so a resumed run reports the same as an
-uninterrupted one. Any other run gets it as cached, at no cost.
+The cache stores sessions on disk under a key of everything that affects them, so each is paid for only once across
+runs. It contains only sessions whose state is discarded: questions, and tasks of the arm without memory, with their
+grades. Sessions that create memory (replays, and tasks of arms with memory) always run again, because they leave
+files with paths of their run. The key covers the client version, address, model, arm with the digest of plugin and
+settings, limits, prompt, flags, session id (benchmark, sequence, step, repeat), and all remembered text. As with
+model calls, an entry records which run paid for it. A run that was killed between a session and its record gets the
+entry at its cost, so a resumed run reports the same as an uninterrupted one. Any other run gets it as cached, at no
+cost.
 """
 
 from __future__ import annotations
@@ -79,13 +80,13 @@ class StepOutcome:
 
     @property
     def is_fault(self) -> bool:
-        """Return whether the step was ended by a fault unrelated to it, and must be run again."""
+        """Return whether a fault not caused by the step ended it, so that it must be run again."""
         return self.result.error in OUTSIDE_FAULTS
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The state, the working folder and the session id of a step, and a function that restores the state before a retry."""
+    """The state, working folder and session id of a step, and a function that restores the state before a retry."""
 
     state: State
     cwd: Path
@@ -94,10 +95,10 @@ class Place:
 
 
 class SessionRunner:
-    """Run the steps of one cell.
+    """Runs the steps of one cell.
 
-    `slots` limits concurrent sessions across all cells. `lose` is called with the fault and the usage of each session with an
-    unused outcome.
+    `slots` limits concurrent sessions across all cells. `lose` is called with the fault and usage of each session
+    whose outcome is not used.
     """
 
     def __init__(
@@ -133,7 +134,7 @@ class SessionRunner:
     ) -> StepOutcome:
         """Run a step. None of its processes survive the call.
 
-        Raises StoppedError, BudgetError, ConfigError on a fault that no retry can fix, or ModelError in an outage.
+        Raises StoppedError, BudgetError, ConfigError for a fault that no retry can fix, or ModelError in an outage.
         """
         attempt = waits = 0
         while True:
@@ -164,24 +165,24 @@ class SessionRunner:
         return replace(outcome, result=replace(result, retry_after=left))
 
     def _end(self, outcome: StepOutcome) -> None:
-        """Raise an error if the run can't continue. Since the session is not recorded then, its cost is recorded as lost."""
+        """Raise an error if the run can't continue. The session is then not recorded, so its cost is recorded as lost."""
         try:
             if outcome.result.error is ErrorKind.BUDGET:
-                raise BudgetError(outcome.result.message, fix="Resume with a greater --budget-usd.")
+                raise BudgetError(outcome.result.message, fix="Resume with a larger --budget-usd.")
             self._outage.note(outcome.result)
         except MemevalError:
             self._lose(str(outcome.result.error), outcome.usage)
             raise
 
     def _charge(self, outcome: StepOutcome) -> None:
-        """Charge the cost of memory's models to the budgets. Raises BudgetError if the cost is unknown."""
+        """Charge the cost of the memory's models to the budgets. Raises BudgetError if the cost is unknown."""
         cost = outcome.memory.cost_usd
         limited = any(budget.limit is not None for budget in self._budgets)
         if cost is None and limited:
             self._lose(str(ErrorKind.BUDGET), outcome.usage)
             raise BudgetError(
-                "The price of the day dream's model is unknown, so the budget can't be kept.",
-                fix="Add the model to the price table, or leave out --budget-usd.",
+                "The price of the day dream's model is unknown, so the budget can't be enforced.",
+                fix="Add the model to the price table, or omit --budget-usd.",
             )
         for budget in self._budgets:
             budget.add(cost or 0.0)
@@ -207,7 +208,7 @@ class SessionRunner:
             daemon.stop()
         memory = _spent(daemon)
         if memory is None:
-            return _plugin_fault(ProviderError("memoryd's state could not be read, so what memory cost is unknown."))
+            return _plugin_fault(ProviderError("memoryd's state could not be read, so the cost of memory is unknown."))
         outcome = self._seen(_with_problem(result, settled), place, before)
         return replace(
             outcome,
@@ -250,13 +251,13 @@ class SessionRunner:
     def _paid(self, spec: SessionSpec) -> SessionResult:
         """Run the session within the budgets.
 
-        The client's own limit is at most the remaining budget, so no session can exceed it.
+        The client's own limit is at most the remaining budget, so that no session can exceed it.
         """
         with ExitStack() as stack:
             settles = [stack.enter_context(budget.reserve(None)) for budget in self._budgets]
             left = [budget.limit - budget.spent for budget in self._budgets if budget.limit is not None]
             if left and min(left) <= 0:
-                raise BudgetError("Nothing is left of the budget for a session.", fix="Resume with a greater --budget-usd.")
+                raise BudgetError("The remaining budget is too small for a session.", fix="Resume with a larger --budget-usd.")
             shares = [share_of(budget.limit) for budget in self._budgets if budget.limit is not None]
             most = max(0.0001, min(*left, *shares)) if left else None
             result = self._client.run(replace(spec, budget_usd=most))
@@ -272,7 +273,7 @@ class SessionRunner:
         return StepOutcome(result, given=tuple(given), written={"builtin": memories.changed(before, after)})
 
     def import_logs(self, logs: Sequence[tuple[Path, datetime | None]], place: Place, *, dream: bool = False) -> StepOutcome:
-        """Import logs through the plugin without a client session, each one at its own time."""
+        """Import logs through the plugin without a client session, each at its own time."""
         started = time.monotonic()
         clock = place.state.folder / "clock"
         dated = [at for _, at in logs if at is not None]
@@ -303,7 +304,7 @@ class SessionRunner:
         failing = {"failing": list(settled.failing)}
         memory = _spent(daemon)
         if memory is None:
-            return _plugin_fault(ProviderError("memoryd's state could not be read, so what memory cost is unknown."))
+            return _plugin_fault(ProviderError("memoryd's state could not be read, so the cost of memory is unknown."))
         outcome = StepOutcome(result, files=settled.memories, written=written, daydreams=failing, memory=memory)
         self._charge(outcome)
         return outcome
@@ -318,14 +319,14 @@ class SessionRunner:
 
 
 PATIENT_HOOKS = {"MEMORYD_HOOK_SECONDS": "4"}
-"""Longer timeout for hooks. On a busy machine a hook would give up early and use an earlier session's start text, or nothing."""
+"""Longer timeout for hooks. On a busy machine, a hook would give up early and use an earlier session's start text, or nothing."""
 NO_DAILY_BUDGET = {"MEMORYD_DAILY_TOKEN_BUDGET": str(MAX_NUMBER)}
 """No daily limit for day dreams.
 
 A run replays weeks of sessions within an hour, and a daily limit would leave most of them unread.
 """
 NO_MODEL = {"MEMORYD_DAILY_TOKEN_BUDGET": "0"}
-"""No model for day dreams. The memory of a question's session is discarded, so reading its log would be a waste."""
+"""No model for day dreams. The memory of a question's session is discarded, so there is no point in reading its log."""
 
 
 def _spent(daemon: MemoryDaemon) -> Usage | None:
@@ -353,7 +354,7 @@ SESSION_SHARE, LEAST_USD = 0.25, 1.0
 def share_of(limit: float) -> float:
     """Return the limit of a session. It is constant as long as the remaining budget exceeds it.
 
-    The client shows the limit to the model. The remaining budget would differ between sessions, and most of all between arms.
+    The client shows the limit to the model. The remaining budget would differ between sessions, and even more between arms.
     """
     return max(SESSION_SHARE * limit, min(limit, LEAST_USD))
 
@@ -425,13 +426,13 @@ def _written(change: dict[str, Any]) -> dict[str, Any]:
 
 
 def trajectories(store: RunStore) -> Iterator[dict[str, Any]]:
-    """Return all trajectories of a run: histories first, then questions in the order of the report."""
+    """Return all trajectories of a run: histories first, then questions in report order."""
     for key in store.keys(Phase.INGEST):
         record = store.get(key)
         if key.part and record is not None:
             yield {**record.payload["trajectory"], "seconds": record.seconds}
     for record in store.whole_records(Phase.ANSWER):
-        if "trajectory" in record.payload:  # a step blocked by another one's fault has none
+        if "trajectory" in record.payload:  # A step blocked by another one's fault has none.
             yield {**record.payload["trajectory"], "seconds": record.seconds}
 
 
@@ -447,7 +448,7 @@ _OF_THE_RUN = re.compile(r"^(?:project|created_at|updated_at|expired_at|valid_to
 
 
 class SessionCache:
-    """A cache with one JSON file per session. Without a folder nothing is cached. A corrupt file counts as a miss."""
+    """A cache with one JSON file per session. Without a folder, nothing is cached. A corrupt file counts as a miss."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
@@ -515,16 +516,16 @@ def _cached_outcome(data: Mapping[str, Any], *, own: bool) -> StepOutcome:
 
 
 def session_key(decides: Mapping[str, Any], step: Step, session_id: str, memory: Sequence[str]) -> str:
-    """Return the SHA-256 cache key of a session. `decides` holds the values shared by all sessions of a cell."""
+    """Return the SHA-256 cache key of a session. `decides` contains the values shared by all sessions of a cell."""
     asked = [step.prompt, step.system, clock_of(step.at), step.folder, list(step.tools), step.placebo]
     content = [FORM, dict(decides), *asked, session_id, sorted(memory)]
     return hashlib.sha256(json.dumps(content, ensure_ascii=False, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def remembered(state: State, root: Path) -> list[str]:
-    """Return the text of both memories without the parts specific to a run.
+    """Return the text of both memories without the run-specific parts.
 
-    Those parts are ids, the project, and creation and end times.
+    Those are ids, the project, and creation and end times.
     """
     builtin = [f"{path.partition('/memory/')[2]}\n{text}" for path, text in state.builtin_memory().items()]
     files = sorted(Paths(state.memory_home).memories.rglob("mem_*.md"))

@@ -1,8 +1,8 @@
 """Run the sequences of one run_bench cell (benchmark × arm × model × repeat), each in its own sandbox.
 
-Every step is a checkpoint. Its records go to run.db in one transaction. A replayed session has an ingest record. A question or
-task has a search record (what memory returned), an answer record (the session) and an evaluate record (scores). A step without
-records runs again, so a single stage covers all four phases.
+Every step is a checkpoint. Its records are written to run.db in one transaction. A replayed session has an ingest
+record. A question or task has a search record (the texts returned by memory), an answer record (the session) and an
+evaluate record (scores). A step without records runs again, so a single stage covers all four phases.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ from memeval.run.settings import Selection, Settings
 from memoryd.core.types import Usage
 
 IMPORTED = "history"
-"""Part of the ingest record for a history imported in one go."""
+"""Part of the ingest record for a history imported all at once."""
 _ADDRESS = re.compile(r"ANTHROPIC_\w*(URL|MODEL)|CLAUDE_CODE_USE_\w+")
 
 
@@ -98,8 +98,8 @@ class Machine:
 class ClientSubject:
     """One cell of the grid.
 
-    All cells of a command share `slots` and `outage`. `without` holds the records of the same model without memory. `injected`
-    maps steps to the number of tokens injected in the plugin's arm, if that ran before.
+    All cells of a command share `slots` and `outage`. `without` contains the records of the same model without
+    memory. `injected` maps steps to the number of tokens injected in the plugin's arm, if that arm ran before.
     """
 
     machine: Machine
@@ -170,10 +170,10 @@ class ClientSubject:
         }
 
     def check_unchanged(self, run: Run) -> None:
-        """Check that the data are unchanged since the run started. Raises DataError."""
+        """Check that the data has not changed since the run started. Raises DataError."""
         if run.store.meta("benchmark_about").get("data_hash") != self.family.about().get("data_hash"):
             raise DataError(
-                f"The data of {self.family.name} are not those that the run began with.", fix="Restore them, or start a new run."
+                f"The data of {self.family.name} has changed since the run started.", fix="Restore it, or start a new run."
             )
 
     def plan(self, run: Run) -> None:
@@ -243,7 +243,7 @@ class ClientSubject:
         return make_primer(results, source_cell(results, source, self.cell.benchmark, arm, self.command.client), self.sequences)
 
     def _decides(self) -> dict[str, Any]:
-        """Return the values shared by all sessions of the cell that affect their outcome. They become part of the cache key."""
+        """Return the values that affect the outcome of all sessions in the cell. They become part of the cache key."""
         conditions, arm = self.command.conditions, self.cell.arm
         shared = {
             "client": f"{self.command.client} {self.machine.client_version}",
@@ -284,7 +284,7 @@ def _asked(sequences: Sequence[StepSequence]) -> Iterator[tuple[StepSequence, St
 
 def _row(position: int, sequence: StepSequence, step: Step) -> QuestionRow:
     assert step.question is not None
-    cluster = str(step.question.metadata.get("repo") or sequence.id)  # tasks of one repository are not independent
+    cluster = str(step.question.metadata.get("repo") or sequence.id)  # Tasks of one repository are not independent.
     gold = {"targets": step.payload.get("targets", []), "dates": step.payload.get("dates", {}), "cluster": cluster}
     return QuestionRow(position, sequence.id, step.question.id, {"question": question_to_json(step.question), **gold})
 
@@ -292,11 +292,11 @@ def _row(position: int, sequence: StepSequence, step: Step) -> QuestionRow:
 def history_of(arm: Arm, conditions: Conditions) -> str:
     """Describe how the conversation history enters the memory of this arm."""
     if arm is Arm.HISTORY:
-        return "whole in the system prompt"
+        return "as a whole in the system prompt"
     if arm is Arm.NOTES:
         return "read by the model, which rewrites its notes after each session"
     if not arm.remembers:
-        return "none: nothing of it could be remembered"
+        return "none: the arm has no memory"
     return "imported from session logs" if conditions.imports(arm) else "replayed in sessions"
 
 
@@ -304,7 +304,7 @@ def history_of(arm: Arm, conditions: Conditions) -> str:
 class CellWork:
     """The inputs of a cell.
 
-    `primed` fills a fresh state with another run's memory. `decides` holds the values that all of its sessions share.
+    `primed` fills a fresh state with another run's memory. `decides` contains the values shared by all of its sessions.
     """
 
     run: Run
@@ -331,7 +331,7 @@ class CellWork:
         return self.arm.remembers
 
     def session_id(self, sequence: StepSequence, step: Step) -> str:
-        """Return the session id of a step. It is the same in every arm and run because memory ids are derived from it."""
+        """Return the session id of a step. It is the same in every arm and run, because memory ids are derived from it."""
         return self.client.session_id(stable_id(self.family.name, sequence.id, step.id, str(self.repeat)))
 
 
@@ -345,7 +345,7 @@ def _run_sequence(work: CellWork, sequence: StepSequence) -> None:
 
 
 class _Chain:
-    """The steps of one sequence. Steps that carry memory run in order, and questions run concurrently."""
+    """The steps of one sequence. Steps that carry memory run in order. Questions run concurrently."""
 
     def __init__(self, work: CellWork, sequence: StepSequence) -> None:
         self._work = work
@@ -356,7 +356,7 @@ class _Chain:
         self._sources = memories.line_sources(sequence, self._ids, work.client.line_id)
 
     def run(self) -> None:
-        """Run the steps that have no records yet."""
+        """Run the steps without records."""
         if self._is_done():
             return
         if (fault := self._work.dreams.fault) is not None:
@@ -382,7 +382,7 @@ class _Chain:
         for_each(questions, self._ask, self._work.conditions.workers, self._work.stop, "question")
 
     def drop(self) -> None:
-        """Remove the working folders. The state of the memory stays available to --memory-from."""
+        """Remove the working folders. The state of the memory remains available to --memory-from."""
         self.box.drop_unsaved()
 
     # Existing records
@@ -409,11 +409,14 @@ class _Chain:
 
     @property
     def _imports(self) -> bool:
-        """Return whether logs are imported. The built-in memory can't read logs because its model has to see the conversation."""
+        """Return whether logs are imported.
+
+        The built-in memory can't read logs, because its model has to see the conversation.
+        """
         return self._work.conditions.imports(self._work.arm)
 
     def _carried_done(self) -> tuple[str, ...]:
-        """Return the leading steps that carry memory and have records, up to the first one without a record."""
+        """Return the leading steps that carry memory and have records."""
         done: list[str] = []
         for step in self._carried():
             there = self._recorded(step) if step.question is not None else self._replayed(step)
@@ -442,7 +445,7 @@ class _Chain:
     def _carry(self, step: Step, done: tuple[str, ...]) -> SessionResult | None:
         """Run a step that carries memory.
 
-        Return its result if an outside fault ended it. The saved state is then the one before the step.
+        Return its result if a fault not caused by the step ended it. The saved state is then the one before the step.
         """
         place = Place(
             self.box.now.make(), self.box.work / step.folder, self._ids.get(step.id, ""), lambda: self._again(step, done)
@@ -452,7 +455,7 @@ class _Chain:
             if outcome.result.error is ErrorKind.UNPREPARED:
                 self.box.begin(done)
             if not self._work.replays and self._work.arm.has_plugin:
-                self.box.now.remove()  # nothing is carried over from task to task
+                self.box.now.remove()  # Nothing carries over from task to task.
                 self.box.now.make()
             self.box.keep((*done, step.id))
         if step.question is None:
@@ -501,7 +504,7 @@ class _Chain:
                 yield log
 
     def _whole(self, step: Step, state: State) -> tuple[memories.DeliveredText, ...]:
-        """Return the texts that the arm always includes in full, so that they count as tokens of memory."""
+        """Return the texts that the arm always includes in full, which count as memory tokens."""
         if notes := self._notes(state):
             return (memories.DeliveredText("notes", notes),)
         return (memories.DeliveredText("history", step.system),) if self._work.arm is Arm.HISTORY else ()
@@ -556,7 +559,7 @@ class _Chain:
         except (DataError, DependencyError) as error:
             return StepOutcome(SessionResult("", error=ErrorKind.UNPREPARED, message=error.message, fix=error.fix), attempts=0)
         if (tokens := estimate_tokens(step.system)) > MAX_HISTORY_TOKENS:
-            message = f"The history of about {tokens:,} tokens does not fit into the prompt."
+            message = f"The history of about {tokens:,} tokens does not fit in the prompt."
             return StepOutcome(SessionResult("", error=ErrorKind.UNPREPARED, message=message), attempts=0)
         outcome = self._work.sessions.run(step, place, dream=self._dreams_after(step))
         return replace(outcome, given=(*self._whole(step, place.state), *outcome.given))
@@ -569,7 +572,7 @@ class _Chain:
         return self._work.sessions.run(step, place, resume=place.session_id, dream=self._dreams_after(step))
 
     def _dreams_after(self, step: Step) -> bool:
-        """Return whether a nightly dream follows the step, as after the last conversation and after each task."""
+        """Return whether a nightly dream follows the step. It follows the last conversation and each task."""
         carried = [one.id for one in self._sequence.steps if one.kind is StepKind.REPLAY]
         return self._work.arm is Arm.DREAMED and (step.kind is StepKind.TASK or step.id in carried[-1:])
 
@@ -641,7 +644,7 @@ class _Chain:
                 self._work.progress.advance(self._work.label, _ended(fault))
 
     def _close_history(self) -> None:
-        """Return the ingest record of the case, with the totals over its parts."""
+        """Return the ingest record of the case, with totals over its parts."""
         if self._history_closed():
             return
         parts = list(self._parts())
@@ -702,7 +705,7 @@ def step_name(sequence: StepSequence, step: Step) -> str:
 
 
 def _nothing() -> None:
-    """Restore nothing, since a session that writes notes does not change the state."""
+    """Restore nothing, because a session that writes notes does not change the state."""
 
 
 def _cut(piece: Retrieved) -> Retrieved:
@@ -712,7 +715,7 @@ def _cut(piece: Retrieved) -> Retrieved:
 def _ended(result: SessionResult, scores: Mapping[str, float] = EMPTY) -> FinishedItem:
     """Return the step's status for the progress display.
 
-    Running out of time or turns is a wrong answer, but a crash or a limit is not.
+    Running out of time or turns is a wrong answer, while a crash or a limit is not.
     """
     status = Status.DONE if result.ok else Status.SKIPPED if result.error is ErrorKind.UNPREPARED else Status.FAILED
     usage = result.usage

@@ -39,9 +39,9 @@ from memeval.specs import to_plain
 WRITTEN = {"http:": "http://…#<model>", "https:": "https://…#<model>", "extractive": "extractive", "scripted": "scripted/<file>"}
 """How model names are written, if not as `<name>/<model>`."""
 RAW = 2_000
-"""Maximum bytes of a raw answer that `check` shows."""
+"""Maximum bytes of a raw answer shown by `check`."""
 FEW = 4
-"""Maximum files of a benchmark that `describe` shows as text."""
+"""Maximum files of a benchmark shown by `describe` as text."""
 KINDS = ("benchmarks", "providers", "judges", "metrics", "models")
 
 
@@ -49,13 +49,19 @@ KINDS = ("benchmarks", "providers", "judges", "metrics", "models")
 @click.argument("kind", required=False, type=click.Choice(KINDS))
 @click.option("--benchmarks", "chosen", flag_value="benchmarks", help="Benchmarks only.")
 @click.option("--providers", "chosen", flag_value="providers", help="Providers only.")
-@click.option("--tags", "tags", multiple=True, metavar="TAG", help="Only benchmarks and providers with this tag; all of several.")
+@click.option(
+    "--tags",
+    "tags",
+    multiple=True,
+    metavar="TAG",
+    help="Only benchmarks and providers with this tag; with several tags, those that have all.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @pass_context
 def list_parts(ctx: Context, kind: str | None, chosen: str | None, tags: tuple[str, ...], as_json: bool) -> None:
-    """List benchmarks, providers, judges, metrics and models. Invalid files are reported, and the others listed.
+    """List benchmarks, providers, judges, metrics and models. Invalid files are reported, and the others are listed.
 
-    Tags are those of the files, the types of a benchmark's questions, and the type of a provider.
+    Tags are those of the files, the question types of a benchmark, and the type of a provider.
     """
     if kind and chosen and kind != chosen:
         raise click.UsageError(f"Give {kind} or --{chosen}, not both.")
@@ -106,7 +112,9 @@ def _specs(ctx: Context, names: list[str], load: Any, type_of: Any) -> list[dict
 @click.command("describe")
 @click.argument("name")
 @click.option("--data", type=click.Path(exists=True, path_type=Path), help="Your own copy of the benchmark's data.")
-@click.option("--count/--no-count", default=True, show_default=True, help="Count a benchmark's cases if its data are here.")
+@click.option(
+    "--count/--no-count", default=True, show_default=True, help="Count a benchmark's cases if its data is on this machine."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @pass_context
 def describe(ctx: Context, name: str, data: Path | None, count: bool, as_json: bool) -> None:
@@ -128,7 +136,7 @@ def describe(ctx: Context, name: str, data: Path | None, count: bool, as_json: b
 
 
 def _shorten(source: dict[str, Any]) -> None:
-    """Shorten a long list of files, because it would push everything above it off the screen."""
+    """Shorten a long list of files, which would push everything above it off the screen."""
     files = source.get("files", [])
     if len(files) > FEW:
         source["files"] = files[:FEW]
@@ -198,7 +206,7 @@ def _find(benchmark: Benchmark, name: str) -> tuple[Case, Question]:
 
 
 def _evidence(case: Case, question: Question) -> list[dict[str, str]]:
-    """Return the evidence turns, or the whole evidence sessions if the turns are not known."""
+    """Return the evidence turns, or the whole evidence sessions if the turns are unknown."""
     turns, sessions = set(question.evidence_turns), set(question.evidence_sessions)
     return [
         {"turn": turn.id, "at": str(turn.at or session.at or ""), "who": turn.speaker or turn.role, "text": turn.text}
@@ -230,7 +238,7 @@ def status(ctx: Context, run: str | None, as_json: bool) -> None:
 def run_status(ctx: Context, name: str) -> dict[str, Any]:
     """Return the status of one run.
 
-    Each phase has the text `done` or `done+failed failed`, with the counts in place of the words.
+    Each phase has the text `done` or `done+failed failed`, with counts in place of the words.
     """
     folder = ctx.results.find(name)
     with ctx.results.open(name) as store:
@@ -249,8 +257,8 @@ def run_status(ctx: Context, name: str) -> dict[str, Any]:
 def _older(store: RunStore, run: str) -> RunError:
     version = (store.meta("provenance") or {}).get("memeval_version")
     return RunError(
-        f"Run {run} was made by an older memeval{f' ({version})' if version else ''}; its run.db lacks step {store.outdated} and "
-        "is left as it is.",
+        f"Run {run} was made by an older memeval{f' ({version})' if version else ''}; its run.db lacks step "
+        f"{store.outdated} and was not changed.",
         fix=f"`memeval eval --resume {run}` updates it, once its runner has ended.",
     )
 
@@ -263,21 +271,21 @@ def _count(counts: dict[str, int]) -> str:
 
 @click.command("serve")
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port on 127.0.0.1 (default: any free one).")
-@click.option("--no-browser", is_flag=True, help="Print the link only.")
+@click.option("--no-browser", is_flag=True, help="Only print the link.")
 @pass_context
 def serve_pages(ctx: Context, port: int, no_browser: bool) -> None:
     """Show results and running runs in a browser, until Ctrl-C.
 
-    Only this machine can connect, and only with the link, which works once within a minute. Enter prints a new one. Nothing
-    in the results folder is written.
+    Only this machine can connect, and only with the link, which works once within a minute. Enter prints a new one.
+    Nothing is written to the results folder.
     """
-    from memeval.console import server as pages  # the web server's libraries are needed by this command only
+    from memeval.console import server as pages  # Only this command needs the web server's libraries.
 
     server = pages.ResultsServer(ctx.results.root, port, lambda: ctx.catalog, lambda line: note(f"Error: {line}"))
 
     def link() -> None:
         click.echo(server.link())
-        note(f"The link works once, within {pages.LINK_SECONDS} s. Enter prints a new one, Ctrl-C ends.")
+        note(f"The link works once, within {pages.LINK_SECONDS} s. Press Enter for a new one, Ctrl-C to quit.")
 
     def begin() -> None:
         link()
@@ -293,12 +301,12 @@ def serve_pages(ctx: Context, port: int, no_browser: bool) -> None:
 @click.option("--case", default="", help="Only this case.")
 @pass_context
 def state(ctx: Context, run: str, output: Path | None, case: str) -> None:
-    """Write the state of a prepared run as readable files: db.json, vector.json and meta.json for each case."""
+    """Write the state of a prepared run as readable files: db.json, vector.json and meta.json per case."""
     with ctx.results.open(run) as store:
         refuse_client_run(store)
         settings = store.meta("settings")
         if settings is None:
-            raise RunError(f"Run {run} ended before it began.", fix="Name another run.")
+            raise RunError(f"Run {run} ended before it started any work.", fix="Name another run.")
         plan = make_plan(Settings.from_json(settings), ctx.catalog)
         for folder in write_state(store, plan, ctx.run_context(), output or store.path.parent / "readable", case):
             click.echo(str(folder))
@@ -332,7 +340,7 @@ PROBE_WORD = "Trondheim"
 def check_provider(ctx: Context, provider: str, options: tuple[str, ...], model_options: tuple[str, ...]) -> None:
     """Test a provider with one add, one search and one clear, showing raw and parsed answers.
 
-    Nothing of a run is stored. The search should find the added session, and name it as its source.
+    Nothing from a run is stored. The search should find the added session and give it as its source.
     """
     context = ctx.run_context()
     plan = replace(minimal_plan(ctx.catalog, "sample"), provider=ctx.catalog.provider(provider))
@@ -347,16 +355,16 @@ def check_provider(ctx: Context, provider: str, options: tuple[str, ...], model_
         click.echo(f"Note: {problem}", err=True)
     if not found:
         raise ProviderError(
-            f"{provider} found nothing of what was just added.",
-            fix="Compare the raw answers with response.* in its file, or with what its class returns. "
-            "A system is closed after adding and opened again to search: what it adds has to be stored by then.",
+            f"{provider} did not find the session that was just added.",
+            fix="Compare the raw answers with response.* in its file, or with the return values of its class. A "
+            "system is closed after adding and opened again for the search, so additions must be stored by then.",
         )
 
 
 def _probe(make: Callable[[], Provider], folder: Path, seconds: float) -> tuple[list[Retrieved], list[Retrieved]]:
     """Search once after adding a session and once after clearing, and print each answer.
 
-    The provider is opened again for the search, as in a run: what a system did not store by then is not found.
+    The provider is reopened for the search, as in a run. Anything that a system has not stored by then is not found.
     """
     scope = f"memeval-check-{token_hex(4)}"
     with _opened(make(), scope, folder) as system:
@@ -367,7 +375,7 @@ def _probe(make: Callable[[], Provider], folder: Path, seconds: float) -> tuple[
     with _opened(make(), scope, folder) as system:
         found = _asked(system, scope, PROBE_QUESTION.text)
         if not found and (found := _asked(system, scope, PROBE_WORD)):
-            click.echo("Note: a word finds what was added, a whole question does not.", err=True)
+            click.echo("Note: a single word finds the session, but a whole question does not.", err=True)
         click.echo("clear")
         system.clear(scope)
         click.echo("search again")
@@ -395,7 +403,7 @@ def _opened(system: Provider, scope: str, folder: Path) -> Iterator[Provider]:
 def _asked(system: Provider, scope: str, query: str) -> list[Retrieved]:
     click.echo(f"search: {query}")
     found = system.search(scope, SearchRequest(query, 5, PROBE.at))
-    if not hasattr(system, "watch"):  # code in this process returns these values directly, so there is no raw answer
+    if not hasattr(system, "watch"):  # Code in this process returns these values directly, so there is no raw answer.
         for piece in found:
             _show_raw("search", repr(piece).encode())
     for rank, piece in enumerate(found, start=1):
@@ -412,11 +420,11 @@ def _problems(found: Sequence[Retrieved], left: Sequence[Retrieved]) -> Iterator
     if found and not any(piece.sessions or piece.turns for piece in found):
         yield "no source: retrieval metrics can't be scored. Set response.metadataField or response.idField."
     elif found and not any("s1" in piece.sessions for piece in found):
-        yield "the sources named are not those of the session that was added."
+        yield "the sources given are not those of the session that was added."
     if found and not any("Trondheim" in piece.text for piece in found):
-        yield "no result holds the text that was added."
+        yield "no result contains the text that was added."
     if left:
-        yield "the scope still holds something after it was cleared. Correct the clear call, or repeated runs will mix."
+        yield "the scope still contains something after it was cleared. Correct the clear call, or repeated runs will mix."
 
 
 COMMANDS = (list_parts, describe, show_question, status, serve_pages, state, check_provider)

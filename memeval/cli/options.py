@@ -1,4 +1,4 @@
-"""Define the flags that several commands share, and convert them to settings."""
+"""Flags shared by several commands, and their conversion to settings."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ def _all(options: Sequence[Callable[[Any], Any]]) -> Callable[[Command], Command
     return decorate
 
 
-_NAMES = "Name, or path of a YAML file. Several may follow."
+_NAMES = "Name, or path of a YAML file. Accepts several."
 
 what_options = _all([
     click.option("--benchmarks", "--benchmark", "-b", "benchmarks", multiple=True, help=_NAMES),
     click.option("--providers", "--provider", "-p", "providers", multiple=True, help=_NAMES),
-    click.option("--data", multiple=True, metavar="PATH|NAME=PATH", help="Your own copy of the data; of several by name."),
-    click.option("--run-id", help="Id of the run; with several cells the beginning of their ids."),
+    click.option("--data", multiple=True, metavar="PATH|NAME=PATH", help="Your copy of the data; with several benchmarks, by name."),
+    click.option("--run-id", help="Id of the run; with several cells, the prefix of their ids."),
 ])  # fmt: skip
 
 selection_options = _all([
     click.option("--limit", type=int, help="Maximum number of questions."),
-    click.option("--start", type=int, help="First question, counted from 1."),
+    click.option("--start", type=int, help="First question, starting at 1."),
     click.option("--end", type=int, help="Last question, included."),
-    click.option("--shard", help="Part i of n, as i/n; join the parts with `memeval merge`."),
+    click.option("--shard", help="Part i of n, as i/n; merge the parts with `memeval merge`."),
     click.option("--question-type", "types", multiple=True, help="Unified type, or the benchmark's own category."),
     click.option("--questions", help="Ids, separated by commas."),
     click.option("--dev-slice", type=float, help="Share of the questions, stratified by type, e.g. 0.12."),
@@ -47,15 +47,15 @@ selection_options = _all([
 ])  # fmt: skip
 
 search_options = _all([
-    click.option("--top-k", type=int, default=10, show_default=True, help="Hits that the answering model reads."),
+    click.option("--top-k", type=int, default=10, show_default=True, help="Number of hits passed to the answering model."),
     click.option("--search-k", type=click.IntRange(0), default=0, help="Hits to request (default: enough for the metrics)."),
     click.option("--threshold", type=float, help="Drop hits with a lower score (default: the benchmark's)."),
     click.option("--granularity", type=click.Choice(GRANULARITIES), help="Unit of retrieval (default: the benchmark's)."),
     click.option("--retriever", type=click.Choice(["bm25", "dense", "hybrid"]), help="Shorthand for --providers with that name."),
     click.option(
         "--key-expansion", is_flag=False, flag_value="context", metavar="[KINDS]",
-        help="Provider option keyExpansion: find pieces by more than their text. Alone: context. With a model also summary, "
-        "keyphrase, userfact, event, separated by commas."),
+        help="Provider option keyExpansion: find pieces by more than their text. Without a model: context. With a "
+        "model also summary, keyphrase, userfact, event, separated by commas."),
     click.option("--time-aware", is_flag=True, help="Provider option timeAware: use dates in the question."),
     click.option("--variant", type=click.Choice(list(VARIANTS)), help="Protocol of retrieval metrics."),
     click.option("--provider-option", "provider_options", multiple=True, metavar="KEY=VALUE", help="Option of the provider."),
@@ -69,11 +69,11 @@ answer_options = _all([
     click.option("--answering-model", "-m", default="", help="openai/…, openrouter/…, URL#model, claude-cli/…, extractive."),
     click.option("--answer-prompt", default="", help="Prompt: a name, a file, or text with {question} and {memories}."),
     click.option("--reader", type=click.Choice(READERS), default="direct", show_default=True,
-                 help="con: notes first; con-session: a note of each session first."),
+                 help="con: notes first; con-session: a note on each session first."),
     click.option("--abstain-below", type=float, metavar="P",
-                 help="Ask the model how sure it is, and withhold an answer below P (0 to 1; 0: only ask)."),
+                 help="Ask the model for its confidence, and withhold answers below P (0 to 1; 0: only ask)."),
     click.option("--epochs", type=click.IntRange(1, 100), default=1, show_default=True,
-                 help="Answer and judge each question this often; intervals then cover the variance between the answers."),
+                 help="Answer and judge each question this many times; intervals then cover the variance between answers."),
     click.option("--model-option", "model_options", multiple=True, metavar="KEY=VALUE", help="Option of the answering model."),
 ])  # fmt: skip
 
@@ -95,21 +95,21 @@ work_options = _all([
 
 executor_options = _all([
     click.option("--executor", type=click.Choice(["local", "ray"]), default="local", show_default=True,
-                 help="Where the work is done: here, or on all nodes of a Ray cluster."),
+                 help="Where to do the work: on this machine, or on all nodes of a Ray cluster."),
     click.option("--ray-address", default="", envvar="RAY_ADDRESS",
-                 help="With --executor ray: the cluster (default: the one that runs here)."),
+                 help="With --executor ray: the cluster (default: the one running on this machine)."),
 ])  # fmt: skip
 
 
 def given() -> dict[str, str]:
-    """Return the flags that were given on the command line of the current command, by parameter name."""
+    """Return the flags given on the command line of the current command, by parameter name."""
     context = click.get_current_context()
     named = {param.name: param.opts[0] for param in context.command.params if param.name}
     return {name: flag for name, flag in named.items() if context.get_parameter_source(name) is ParameterSource.COMMANDLINE}
 
 
 def spread(arguments: Sequence[str], flags: Sequence[str]) -> list[str]:
-    """Rewrite `--providers a b` as `--providers a --providers b`, which click understands."""
+    """Rewrite `--providers a b` as `--providers a --providers b`, as click requires."""
     out: list[str] = []
     current = ""
     for position, word in enumerate(arguments):
@@ -127,10 +127,10 @@ SPREAD = ("benchmarks", "providers")
 
 
 class SpreadCommand(click.Command):
-    """A command whose `--benchmarks`, `--providers` and `--compare` take several values."""
+    """A command whose `--benchmarks`, `--providers` and `--compare` accept several values."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Spread the values and then parse the arguments."""
+        """Spread the values, then parse the arguments."""
         flags = [flag for param in self.params if param.multiple and param.name in SPREAD for flag in param.opts]
         return super().parse_args(ctx, spread(args, flags))
 
@@ -138,7 +138,7 @@ class SpreadCommand(click.Command):
 def key_values(pairs: Sequence[str], flag: str) -> dict[str, Any]:
     """Parse `key=value` pairs.
 
-    Values are parsed as YAML, so 3 is a number and true is a boolean. A dotted key gives nested mappings.
+    Values are parsed as YAML, so 3 is a number and true is a boolean. A dotted key creates nested mappings.
     """
     out: dict[str, Any] = {}
     for pair in pairs:
@@ -150,7 +150,7 @@ def key_values(pairs: Sequence[str], flag: str) -> dict[str, Any]:
         for part in path:
             place = place.setdefault(part, {})
             if not isinstance(place, dict):
-                raise ConfigError(f"{flag} {pair!r}: {part} has a value already.", fix="Give it a value or parts, not both.")
+                raise ConfigError(f"{flag} {pair!r}: {part} already has a value.", fix="Give either a value or parts.")
         place[last] = parse_yaml(value, flag)
     return out
 
@@ -183,7 +183,7 @@ def judge_settings(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _prompt(reference: str) -> str:
-    """Replace a file name by its full path, so that a resumed run finds the file from any folder."""
+    """Replace a file name with its full path, so that a resumed run finds the file from any folder."""
     path = Path(reference)
     return str(path.resolve()) if reference and "{" not in reference and path.is_file() else reference
 
@@ -221,9 +221,9 @@ def settings(benchmark: str, provider: str, values: Mapping[str, Any]) -> Settin
 
 
 def data_of(benchmark: str, values: Mapping[str, Any]) -> str:
-    """Return the path that --data gives for a benchmark.
+    """Return the path given with --data for a benchmark.
 
-    A value is `NAME=PATH`, or a plain path if there is only one benchmark. Raises ConfigError.
+    A value is `NAME=PATH`, or only a path if there is a single benchmark. Raises ConfigError.
     """
     by_name: dict[str, str] = {}
     for entry in values["data"]:
@@ -231,16 +231,16 @@ def data_of(benchmark: str, values: Mapping[str, Any]) -> str:
         if sign and not Path(entry).exists():
             by_name[name] = path
         elif len(values["benchmarks"]) > 1 or "" in by_name:
-            raise ConfigError(f"--data {entry}: there are several.", fix="Say of which benchmark: --data NAME=PATH.")
+            raise ConfigError(f"--data {entry}: there are several benchmarks.", fix="Specify the benchmark: --data NAME=PATH.")
         else:
             by_name[""] = entry
     if unknown := by_name.keys() - {"", *values["benchmarks"]} if values["benchmarks"] else set():
         raise ConfigError(
-            f"--data names {min(unknown)!r}, which is not run.", fix=f"Benchmarks: {', '.join(values['benchmarks'])}."
+            f"--data refers to {min(unknown)!r}, which is not run.", fix=f"Benchmarks: {', '.join(values['benchmarks'])}."
         )
     path = by_name.get(benchmark, by_name.get("", ""))
     if path and not Path(path).exists():
-        raise ConfigError(f"--data: there is no {path}.", fix="Correct the path.")
+        raise ConfigError(f"--data: {path} does not exist.", fix="Correct the path.")
     return str(Path(path).resolve()) if path else ""
 
 
@@ -251,7 +251,7 @@ def reusing(kept: Mapping[str, Any], values: Mapping[str, Any]) -> Settings:
     """
     words = [*values["benchmarks"], *values["providers"], *([values["retriever"]] if values["retriever"] else [])]
     if len(values["benchmarks"]) > 1 or len(words) - len(values["benchmarks"]) > 1:
-        raise ConfigError("--from is for one benchmark with one provider.", fix="Name one of each, or none.")
+        raise ConfigError("--from requires one benchmark and one provider.", fix="Give one of each, or none.")
     provider = values["retriever"] or next(iter(values["providers"]), kept["provider"])
     merged = settings(next(iter(values["benchmarks"]), kept["benchmark"]), provider, values).to_json()
     flags = given()
@@ -264,10 +264,10 @@ def reusing(kept: Mapping[str, Any], values: Mapping[str, Any]) -> Settings:
 
 
 def stem(name: str) -> str:
-    """Return the name of a benchmark or provider for the id of a run."""
+    """Return the name of a benchmark or provider, for use in run ids."""
     return Path(name).stem
 
 
 def spec_path(name: str) -> str:
-    """Return the full path of a YAML file, so that a resumed run finds it from any folder, or a name unchanged."""
+    """Return the full path of a YAML file, so that a resumed run finds it from any folder. Names are returned unchanged."""
     return str(Path(name).resolve()) if name.endswith((".yaml", ".yml")) else name

@@ -1,4 +1,4 @@
-"""Define the commands that read results: results, compare, trend, failures, calibrate, export, regress, html, ledger."""
+"""Commands that read results: results, compare, trend, failures, calibrate, export, regress, html, ledger."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def table_options(command: Command) -> Command:
 
 
 def show_text(text: str, *, form: str = "") -> None:
-    """Print text that stands beside tables. In LaTeX it is a comment, so that the output can be included in a document."""
+    """Print text that accompanies tables. In LaTeX, it is a comment, so that the output can be included in a document."""
     click.echo("\n".join(f"% {line}" if line.strip() else "" for line in text.splitlines()) if form == "latex" else text)
 
 
@@ -83,12 +83,12 @@ def show_table(table: Table, title: str = "", *, form: str = "") -> None:
 @click.command("results", cls=SpreadCommand)
 @click.argument("runs", nargs=-1)
 @click.option(
-    "--compare", "providers", multiple=True, help="Providers, several may follow: the latest run of each. Needs --benchmark."
+    "--compare", "providers", multiple=True, help="Providers, accepts several: the latest run of each. Requires --benchmark."
 )
 @click.option("--benchmark", "-b", default="", help="With --compare: the benchmark.")
 @click.option("--metric", default="", help="Metric by question type (default: the main one).")
-@click.option("--questions", is_flag=True, help="One line for each question, too.")
-@click.option("--check-targets", is_flag=True, help="Exit code 1 when a metric is below the target of the benchmark's file.")
+@click.option("--questions", is_flag=True, help="Also print one line per question.")
+@click.option("--check-targets", is_flag=True, help="Exit with code 1 if a metric is below the target in the benchmark's file.")
 @table_options
 @click.option("--json", "as_json", is_flag=True, help="Print the result file (without --questions: without its questions).")
 @pass_context
@@ -103,17 +103,17 @@ def results(
     form: str,
     as_json: bool,
 ) -> None:
-    """Show the numbers of a run, or a table of several runs with the best first.
+    """Show the figures of a run, or a table of several runs, best first.
 
     `memeval export` writes a run as CSV, JSONL, or for trec_eval.
     """
     if bool(providers) != bool(benchmark) or bool(runs) == bool(providers):
-        raise click.UsageError("Name runs, or --compare A B with --benchmark NAME.")
+        raise click.UsageError("Give runs, or --compare A B with --benchmark NAME.")
     if as_json and (form or metric):
-        raise click.UsageError(f"--json prints all metrics; leave --{form or 'metric'} out.")
+        raise click.UsageError(f"--json prints all metrics; omit --{form or 'metric'}.")
     if questions and not as_json and len(runs) + len(providers) > 1:
         raise click.UsageError(
-            "--questions is for one run, or with --json. To compare two by question: memeval compare A B --questions."
+            "--questions is only for one run, or with --json. To compare two runs by question: memeval compare A B --questions."
         )
     if providers:
         name = ctx.catalog.benchmark(benchmark).name
@@ -135,7 +135,7 @@ def results(
 
 
 def _show_runs(ctx: Context, found: Sequence[RunResult], metric: str, *, questions: bool, form: str, as_json: bool) -> None:
-    """Print one run in full, or several runs as a table for each board."""
+    """Print one run in full, or several runs as one table per board."""
     if as_json:
         kept = [{key: value for key, value in one.data.items() if questions or key != "questions"} for one in found]
         print_json(kept[0] if len(kept) == 1 else kept)
@@ -147,7 +147,7 @@ def _show_runs(ctx: Context, found: Sequence[RunResult], metric: str, *, questio
 
 def _show_boards(ctx: Context, found: Sequence[RunResult], metric: str, *, form: str) -> None:
     for run in (one for one in found if one.fault):
-        click.echo(f"Left out: {run.run_id} is not finished: {run.fault}.", err=True)
+        click.echo(f"Omitted: {run.run_id} is not finished: {run.fault}.", err=True)
     for board in boards(found):
         if form:
             click.echo(f"## {board.title}\n" if form == "markdown" else f"% {board.title}")
@@ -181,15 +181,15 @@ HOW = (
 
 @click.command("compare")
 @click.argument("runs", nargs=-1, required=True)
-@click.option("--metric", "metrics", multiple=True, help="Metric (default: the main one); may be given several times.")
+@click.option("--metric", "metrics", multiple=True, help="Metric (default: the main one); repeatable.")
 @click.option("--seed", type=click.IntRange(0), default=stats.SEED, show_default=True, help="Seed of permutations and bootstrap.")
-@click.option("--questions", is_flag=True, help="With two runs, also compare every question by the (first) metric.")
+@click.option("--questions", is_flag=True, help="With two runs, also compare every question on the (first) metric.")
 @table_options
 @pass_context
 def compare_runs(ctx: Context, runs: tuple[str, ...], metrics: tuple[str, ...], seed: int, questions: bool, form: str) -> None:
     """Compare runs of one benchmark pairwise: wins, losses, ties, interval of the difference, p-values."""
     if questions and len(runs) != 2:
-        raise click.UsageError("--questions compares two runs.")
+        raise click.UsageError("--questions requires two runs.")
     found = load_runs(ctx.results, runs)
     made = compare(found, metrics, seed=seed)
     for warning in made.warnings:
@@ -218,7 +218,7 @@ def trend(ctx: Context, benchmark: str, provider: str, metric: str, form: str) -
     ids = dict.fromkeys(str(line.get("run_id")) for line in lines)
     series = trends(load_run(ctx.results, run) for run in ids if ledger_file(ctx.results, run))
     if not series:
-        raise RunError("No provider has two finished runs that can be compared.", fix="`memeval ledger` lists finished runs.")
+        raise RunError("No provider has two finished, comparable runs.", fix="`memeval ledger` lists finished runs.")
     for some in series:
         title = f"{some[0].benchmark} × {some[0].provider}" + (f", {some[0].answering_model}" if some[0].answering_model else "")
         if form:
@@ -229,7 +229,7 @@ def trend(ctx: Context, benchmark: str, provider: str, metric: str, form: str) -
 @click.command("failures")
 @click.argument("run")
 @click.option("--metric", default="", help="Metric (default: the main one).")
-@click.option("--threshold", type=float, default=THRESHOLD, show_default=True, help="Values below it are wrong.")
+@click.option("--threshold", type=float, default=THRESHOLD, show_default=True, help="Lower values count as wrong.")
 @click.option("--limit", type=click.IntRange(1), help="Maximum number of questions.")
 @table_options
 @pass_context
@@ -246,9 +246,9 @@ def failures_of(ctx: Context, run: str, metric: str, threshold: float, limit: in
 @table_options
 @pass_context
 def calibrate_run(ctx: Context, run: str, metric: str, form: str) -> None:
-    """Measure how well a reader's confidence predicts correctness, and the threshold for --abstain-below.
+    """Measure how well a reader's confidence predicts correctness, and determine the threshold for --abstain-below.
 
-    Make RUN with `--abstain-below 0`, which asks for confidences and withholds nothing.
+    Create RUN with `--abstain-below 0`, which asks for confidences and withholds nothing.
     """
     made, answers = calibration_of(load_run(ctx.results, run), metric)
     show_table(calibration_table(made), form=form)
@@ -270,14 +270,14 @@ def calibrate_run(ctx: Context, run: str, metric: str, form: str) -> None:
 def export_run(ctx: Context, run: str, form: str, level: str | None, metrics: tuple[str, ...], output: Path | None) -> None:
     """Export a run for other programs.
 
-    `hypotheses` is LongMemEval's own JSONL, `trec` and `qrels` are the files that trec_eval reads (the first --top-k hits),
-    `latex` is a table, and `scores` holds one value for each question and metric but no text, for `memeval verify`.
+    `hypotheses` is LongMemEval's own JSONL. `trec` and `qrels` are the files read by trec_eval (the first --top-k
+    hits). `latex` is a table. `scores` contains one value per question and metric but no text, for `memeval verify`.
     """
     loaded = load_run(ctx.results, run)
     if metrics and form != "scores":
-        raise click.UsageError("--metric is for --format scores.")
+        raise click.UsageError("--metric is only for --format scores.")
     if level and form not in TREC:
-        raise click.UsageError(f"--level is for --format {' and '.join(TREC)}.")
+        raise click.UsageError(f"--level is only for --format {' and '.join(TREC)}.")
     text = scores_text(scores_of(loaded, metrics)) if form == "scores" else export(loaded, form, level or "")
     if output:
         write_atomic(output, text.encode(), private=False)
@@ -288,12 +288,12 @@ def export_run(ctx: Context, run: str, form: str, level: str | None, metrics: tu
 
 @click.command("regress")
 @click.argument("run")
-@click.option("--baseline", help="Name of a baseline, a run id, or a result file.")
-@click.option("--metric", "metrics", multiple=True, help="Metric (default: the main one); may be given several times.")
+@click.option("--baseline", help="Name of a baseline, a run id or a result file.")
+@click.option("--metric", "metrics", multiple=True, help="Metric (default: the main one); repeatable.")
 @click.option("--alpha", type=float, default=ALPHA, show_default=True, help="Significance level of a drop, after Holm.")
 @click.option("--tolerance", type=float, default=0.0, show_default=True, help="Ignore drops smaller than this share.")
 @click.option("--seed", type=click.IntRange(0), default=stats.SEED, show_default=True, help="Seed of the permutations.")
-@click.option("--set", "name", metavar="NAME", help="Make the run the baseline of that name instead.")
+@click.option("--set", "name", metavar="NAME", help="Make the run the baseline of that name instead of comparing.")
 @click.pass_context
 def regress_run(
     click_ctx: click.Context,
@@ -305,12 +305,12 @@ def regress_run(
     seed: int,
     name: str | None,
 ) -> None:
-    """Exit with 1 if a run is significantly worse than a baseline, with 2 if that can't be determined."""
+    """Exit with 1 if a run is significantly worse than a baseline, and with 2 if that can't be determined."""
     ctx = click_ctx.find_object(Context)
     assert ctx is not None
     if name:
         if baseline or metrics:
-            raise click.UsageError("--set only names the baseline; leave --baseline and --metric out.")
+            raise click.UsageError("--set only names the baseline; omit --baseline and --metric.")
         click.echo(f"{name}: {set_baseline(ctx.results, name, run)}")
         return
     if not baseline:
@@ -333,7 +333,7 @@ def regress_run(
 @click.option("--output", "-o", type=click.Path(file_okay=False, path_type=Path), help="Folder (default: html in the results).")
 @pass_context
 def html(ctx: Context, run: str | None, output: Path | None) -> None:
-    """Write a page for each run and an index, or only one run's page. Opens from disk."""
+    """Write a page for each run and an index, or only one run's page. The pages can be opened from disk."""
     if run:
         click.echo(str(write_run(load_run(ctx.results, run), output or ctx.results.root / "html")))
     else:
@@ -345,7 +345,7 @@ def html(ctx: Context, run: str | None, output: Path | None) -> None:
 @table_options
 @pass_context
 def ledger(ctx: Context, last: int | None, form: str) -> None:
-    """List all finished runs, the newest last."""
+    """List all finished runs, newest last."""
     show_table(ledger_table(ctx.results, last=last), form=form)
 
 
@@ -361,7 +361,7 @@ def ledger(ctx: Context, last: int | None, form: str) -> None:
 def verify_docs(docs: Path, write: bool) -> None:
     """Recompute the figures of the documents from stored scores.
 
-    Exit code 1 if a table differs, or if a figure of a page is neither in a table nor marked as measured once.
+    Exits with 1 if a table differs, or if a figure in a page is neither in a table nor marked as measured once.
     """
     if write:
         for page in rewrite(docs):
@@ -371,10 +371,11 @@ def verify_docs(docs: Path, write: bool) -> None:
         click.echo(f"{one.page}:{one.line}: {one.text}")
     if problems:
         raise RunError(
-            f"{len(problems)} figures can't be verified.", fix="Run the command with --write, or mark what was measured once."
+            f"{len(problems)} figures can't be verified.",
+            fix="Run the command with --write, or mark figures that were measured once.",
         )
     figures = Figures(docs)
-    click.echo(f"{len(figures.names())} tables on {len(figures.pages)} pages agree with the stored scores.")
+    click.echo(f"{len(figures.names())} tables on {len(figures.pages)} pages match the stored scores.")
 
 
 COMMANDS = (results, compare_runs, trend, failures_of, calibrate_run, export_run, regress_run, html, ledger, verify_docs)

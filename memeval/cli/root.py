@@ -1,4 +1,4 @@
-"""Define the root command and its global options. The exit codes are described in `report.terminal`."""
+"""The root command and its global options. `report.terminal` describes the exit codes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from memeval.run.plan import RunContext
 
 @dataclass
 class Context:
-    """The context that every command gets."""
+    """The context passed to every command."""
 
     results: ResultsDir
     catalog: Catalog
@@ -29,9 +29,9 @@ class Context:
     offline: bool
 
     def run_context(self, budget: float | None = None, *, cache: bool = True) -> RunContext:
-        """Return the context that runs share. A budget covers all runs of the command together."""
+        """Return the context shared by runs. A budget covers all runs of the command together."""
         if budget is not None and not budget >= 0:
-            raise ConfigError(f"--budget-usd {budget:g} is not a budget.", fix="Give a number of US dollars from 0.")
+            raise ConfigError(f"--budget-usd {budget:g} is not a valid budget.", fix="Give a non-negative number of US dollars.")
         folder = self.cache_dir / "models" if self.cache_dir and cache else None
         downloads = Downloader(DownloadLines(note))
         sources = Sources(self.cache_dir / "datasets" if self.cache_dir else CACHE, downloads, self.offline)
@@ -58,7 +58,7 @@ class Root(click.Group):
     default=Path("results"),
     envvar="MEMEVAL_RESULTS",
     show_default=True,
-    help="Folder of runs and result files.",
+    help="Folder for runs and result files.",
 )
 @click.option(
     "--config-dir",
@@ -78,5 +78,5 @@ class Root(click.Group):
 @click.option("--offline", is_flag=True, help="Never fetch data.")
 @click.pass_context
 def cli(ctx: click.Context, results_dir: Path, config_dirs: tuple[Path, ...], cache_dir: Path, offline: bool) -> None:
-    """Any memory system × any benchmark, in phases that can be resumed, with numbers that can be trusted."""
+    """Any memory system × any benchmark, in resumable phases, with figures you can trust."""
     ctx.obj = Context(ResultsDir(results_dir.expanduser()), Catalog.default(config_dirs), cache_dir.expanduser(), offline)

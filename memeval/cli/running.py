@@ -1,4 +1,4 @@
-"""Define the commands that run phases: eval, prepare, run, evaluate, merge."""
+"""Commands that run phases: eval, prepare, run, evaluate, merge."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ PHASES = click.Choice([str(phase) for phase in Phase])
 @options.executor_options
 @click.option("--resume", metavar="RUN", help="Resume a run, or all runs of a command.")
 @click.option("--retry-failed", is_flag=True, help="With --resume: try failed questions again.")
-@click.option("--phase", type=PHASES, help="Only this phase; with --from the first phase to run again.")
+@click.option("--phase", type=PHASES, help="Only this phase; with --from, the first phase to run again.")
 @click.option("--from", "source", metavar="RUN", help="Reuse the phases of another run that come before --phase.")
-@click.option("--force", is_flag=True, help="With --resume: repeat the phase (or all) and those after it.")
-@click.option("--output", type=click.Path(file_okay=False, path_type=Path), help="Also write each run's report into this folder.")
+@click.option("--force", is_flag=True, help="With --resume: repeat the phase (or all phases) and those after it.")
+@click.option("--output", type=click.Path(file_okay=False, path_type=Path), help="Also write each run's report to this folder.")
 @pass_context
 def evaluate_all(ctx: Context, /, **values: Any) -> None:
     """Run all phases for each benchmark with each provider, or resume runs."""
@@ -71,7 +71,7 @@ def evaluate_all(ctx: Context, /, **values: Any) -> None:
 @click.option("--model-option", "model_options", multiple=True, metavar="KEY=VALUE", help="Option of the provider's model.")
 @pass_context
 def prepare(ctx: Context, /, **values: Any) -> None:
-    """Only ingest. The folder of the run holds the state of each case, and `memeval run` uses it here or on another machine."""
+    """Only ingest. The run's folder contains the state of each case, for `memeval run` on this or another machine."""
     context = ctx.run_context(values["budget_usd"], cache=not values["no_cache"])
     _start(ctx, context, _cells(values), values, Work(values["concurrency"], (Phase.INGEST,)))
 
@@ -82,7 +82,7 @@ def prepare(ctx: Context, /, **values: Any) -> None:
 @options.answer_options
 @options.judge_options
 @options.work_options
-@click.option("--top-k", type=int, help="Pieces that the answering model reads.")
+@click.option("--top-k", type=int, help="Number of pieces passed to the answering model.")
 @click.option("--granularity", type=click.Choice(GRANULARITIES), help="Unit of retrieval.")
 @click.option("--evaluate/--no-evaluate", default=True, show_default=True, help="Also evaluate and report.")
 @pass_context
@@ -118,19 +118,19 @@ def run_prepared(ctx: Context, /, prepared: str, **values: Any) -> None:
 @click.option(
     "--hypothesis",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help='LongMemEval\'s JSONL: {"question_id", "hypothesis"} on each line. Needs --benchmark.',
+    help='LongMemEval\'s JSONL: {"question_id", "hypothesis"} on each line. Requires --benchmark.',
 )
 @click.option("--benchmark", "-b", help="With --hypothesis: the benchmark that was answered.")
 @click.option("--data", type=click.Path(exists=True, path_type=Path), help="With --hypothesis: your own copy of the data.")
 @click.option("--system", help="With --hypothesis: name of the system that answered (default: the file's name).")
 @click.option("--run-id", help="With --hypothesis: id of the new run.")
-@click.option("--force", is_flag=True, help="Judge again what is judged already.")
+@click.option("--force", is_flag=True, help="Judge again what has already been judged.")
 @pass_context
 def evaluate(ctx: Context, /, run: str | None, **values: Any) -> None:
-    """Judge and report: a run that has answers, or a file of hypotheses."""
+    """Judge and report a run that has answers, or a file of hypotheses."""
     context = ctx.run_context(values["budget_usd"], cache=not values["no_cache"])
     if bool(run) == bool(values["hypothesis"]):
-        raise click.UsageError("Name a run, or give --hypothesis FILE with --benchmark.")
+        raise click.UsageError("Give a run, or --hypothesis FILE with --benchmark.")
     judge: dict[str, Any] = options.judge_settings(values)
     if values["hypothesis"]:
         _evaluate_file(ctx, context, values, judge)
@@ -167,7 +167,7 @@ def _evaluate_file(ctx: Context, context: RunContext, values: dict[str, Any], ju
 def merge_shards(ctx: Context, runs: tuple[str, ...], run_id: str) -> None:
     """Merge the shards of a run, and report.
 
-    RUNS are ids of runs, or of commands of run_bench.
+    RUNS are ids of runs or of run_bench commands.
     """
     context = ctx.run_context()
     names = [name for run in runs for name in ctx.results.group(run)]
@@ -184,7 +184,7 @@ def merge_shards(ctx: Context, runs: tuple[str, ...], run_id: str) -> None:
 def _cells(values: dict[str, Any]) -> list[tuple[str, str]]:
     providers = [*values["providers"], *([values["retriever"]] if values["retriever"] else [])]
     if not values["benchmarks"] or not providers:
-        raise click.UsageError("Name benchmarks and providers: --benchmarks sample --providers memoryd bm25.")
+        raise click.UsageError("Give benchmarks and providers: --benchmarks sample --providers memoryd bm25.")
     return [(benchmark, provider) for benchmark in values["benchmarks"] for provider in providers]
 
 
@@ -200,17 +200,17 @@ def _reuse(ctx: Context, context: RunContext, values: dict[str, Any]) -> None:
         settings = options.reusing(inherited(store, source.first), values)
     settings = with_defaults(settings, ctx.catalog, answers=source.first is not Phase.EVALUATE)
     if source.first is Phase.ANSWER and not settings.answering_model:
-        raise click.UsageError("--phase answer needs --answering-model.")
+        raise click.UsageError("--phase answer requires --answering-model.")
     run_id = values["run_id"] or _cell_id(new_group(), settings)
     start_run(ctx, context, run_id, settings, check(settings, context, source, ctx.results), Work(values["concurrency"]))
 
 
 def _source(values: dict[str, Any]) -> Source:
     if not values["phase"] or values["phase"] == Phase.INGEST:
-        raise click.UsageError("--from needs --phase: the first phase to run again (search or later).")
+        raise click.UsageError("--from requires --phase: the first phase to run again (search or later).")
     chosen = ("limit", "start", "end", "shard", "types", "questions", "dev_slice")
     if any(values[name] for name in chosen):
-        raise click.UsageError("With --from the questions are those of that run.")
+        raise click.UsageError("With --from, the questions are those of that run.")
     return Source(values["source"], Phase(values["phase"]))
 
 
@@ -221,7 +221,7 @@ def _start(
     values: dict[str, Any],
     work: Work,
 ) -> None:
-    """Run all cells. The settings of every cell are checked before the first one starts."""
+    """Run all cells. The settings of all cells are checked before the first one starts."""
     group = values["run_id"] or new_group()
     named = [options.settings(benchmark, provider, values) for benchmark, provider in cells]
     wanted = [with_defaults(one, ctx.catalog) if "answering_model" in values else one for one in named]
@@ -245,7 +245,7 @@ def start_run(
     subject: ProviderSubject,
     work: Work,
 ) -> None:
-    """Create a run and do its phases."""
+    """Create a run and execute its phases."""
     with engine.start(ctx.results, run_id, settings, subject) as opened:
         _perform(opened, subject, context, work)
 
@@ -266,7 +266,7 @@ WITH_RESUME = {
 
 def _resume(ctx: Context, context: RunContext, values: dict[str, Any]) -> None:
     if others := [flag for name, flag in options.given().items() if name not in WITH_RESUME]:
-        raise click.UsageError(f"With --resume settings are those of the run; leave {others[0]} out.")
+        raise click.UsageError(f"With --resume, the run's own settings apply; omit {others[0]}.")
     names = ctx.results.group(values["resume"])
     for name in names:
         engine.count_spent(ctx.results, name, context.budget)
@@ -278,11 +278,11 @@ def _resume(ctx: Context, context: RunContext, values: dict[str, Any]) -> None:
 
 def _report_salvaged(run: Run) -> None:
     if run.salvaged is not None:
-        click.echo(f"{run.id}: {run.salvaged}. What is missing is done again.", err=True)
+        click.echo(f"{run.id}: {run.salvaged}. Missing parts are computed again.", err=True)
 
 
 def resume_run(ctx: Context, context: RunContext, name: str, work: Work) -> None:
-    """Do what a run has left to do."""
+    """Do the remaining work of a run."""
     opened, subject = engine.reopen(ctx.results, name, subject_of(context))
     _report_salvaged(opened)
     with opened:
@@ -297,13 +297,13 @@ def _resume_one(ctx: Context, context: RunContext, name: str, values: dict[str, 
         if values["force"]:
             opened.forget(work.phases[0])
         if values["retry_failed"]:
-            click.echo(f"{opened.id}: {opened.forget_failed()} failed questions are tried again.", err=True)
+            click.echo(f"{opened.id}: retrying {opened.forget_failed()} failed questions.", err=True)
         _perform(opened, subject, context, work)
 
 
 @contextmanager
 def run_each() -> Iterator[Callable[[bool], AbstractContextManager[None]]]:
-    """Run several runs. Each failure is reported and the rest continue. The command fails at the end."""
+    """Run several runs. Failures are reported and the rest continue. The command fails at the end."""
     failed: list[MemevalError] = []
 
     @contextmanager
@@ -320,7 +320,7 @@ def run_each() -> Iterator[Callable[[bool], AbstractContextManager[None]]]:
 
     yield alone
     if failed:
-        raise RunError(f"{len(failed)} of the runs did not end.", fix="Resume them once the cause is gone.")
+        raise RunError(f"{len(failed)} of the runs did not finish.", fix="Resume them once the cause is fixed.")
 
 
 def _perform(opened: Run, subject: ProviderSubject, context: RunContext, work: Work) -> None:
@@ -338,7 +338,7 @@ def _perform(opened: Run, subject: ProviderSubject, context: RunContext, work: W
 
 
 def _tell(path: Path) -> None:
-    """Print the main numbers of a run and the path of its result file."""
+    """Print the main figures of a run and the path of its result file."""
     result = read_result(path)
     metrics, totals = result["metrics"], result["totals"]
     first = result["primary_metric"]
@@ -367,18 +367,21 @@ def _tell(path: Path) -> None:
 
 
 def _notes(result: Mapping[str, Any]) -> Iterator[str]:
-    """Return caveats about the provider, the evidence and the clusters that affect the numbers."""
+    """Return caveats about the provider, the evidence and the clusters that affect the figures."""
     questions = result["questions"]
     pieces = [piece for question in questions for piece in question["retrieved"]]
     nothing = not pieces and not any(question.get("guard") for question in questions)
     if nothing and result["provider"]["name"] != "none" and any(question["status"] == "done" for question in questions):
         name = result["provider"]["name"]
         if result["status"] != "broken":
-            yield f"{name} found nothing for any question: see whether `memeval check {name}` finds what it adds."
+            yield f"{name} found nothing for any question: check with `memeval check {name}` whether it finds what it adds."
     if pieces and not any(piece["sessions"] or piece["turns"] for piece in pieces):
-        yield f"{result['provider']['name']} does not say where its pieces come from: its retrieval is not scored."
+        yield f"{result['provider']['name']} does not report the sources of its pieces: its retrieval is not scored."
     if dangling := sum(bool(question.get("dangling")) for question in questions):
-        yield f"{dangling} questions name evidence that is not in the data; what is there counts, without any they are skipped."
+        yield (
+            f"{dangling} questions refer to evidence that is not in the data. Only existing evidence counts; "
+            "questions without any are skipped."
+        )
     if warning := few_clusters(result["clusters"]):
         yield warning
 

@@ -1,4 +1,4 @@
-"""Define the command `init`, which creates templates for your own provider or benchmark."""
+"""The command `init`, which creates templates for your own provider or benchmark."""
 
 from __future__ import annotations
 
@@ -296,20 +296,20 @@ _BENCHMARK_DATA: Mapping[str, Any] = {
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("memeval.d"),
     show_default=True,
-    help="Folder of your own files; memeval.d where you are is found by itself.",
+    help="Folder for your own files; memeval.d in the current folder is found automatically.",
 )
 @click.option("--force", is_flag=True, help="Overwrite existing files.")
 def init(kind: str, name: str, type_: str, folder: Path, force: bool) -> None:
-    """Create a template for your own provider or benchmark. It is a commented YAML file with the files that it needs.
+    """Create a template for your own provider or benchmark: a commented YAML file with the files it needs.
 
     A benchmark, or a provider of type python or program, works without changes. The types http and mcp show where your API goes.
     """
     if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,60}", name):
-        raise ConfigError(f"{name!r} is not a valid name.", fix="Use small letters, digits and hyphens.")
+        raise ConfigError(f"{name!r} is not a valid name.", fix="Use lower-case letters, digits and hyphens.")
     place = folder / f"{kind}s"
     files = _provider(name, type_, place) if kind == "provider" else _benchmark(name)
     if (there := [place / file for file in files if (place / file).exists()]) and not force:
-        raise ConfigError(f"{there[0]} is there already.", fix="Choose another name, or give --force.")
+        raise ConfigError(f"{there[0]} already exists.", fix="Choose another name, or give --force.")
     place.mkdir(parents=True, exist_ok=True)
     for file, text in files.items():
         write_atomic(place / file, text.encode(), private=False)

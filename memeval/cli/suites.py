@@ -1,4 +1,4 @@
-"""Define the command suite, which runs a versioned list of benchmarks and prints it as one table."""
+"""The command `suite`, which runs a versioned list of benchmarks and prints it as one table."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from memeval.specs import SuiteEntrySpec, SuiteSpec
 
 @click.command("suite", cls=options.SpreadCommand)
 @click.argument("name", required=False)
-@click.option("--providers", "--provider", "-p", "providers", multiple=True, help="Run the suite with these. Several may follow.")
-@click.option("--data", multiple=True, metavar="NAME=PATH", help="Your own copy of a benchmark's data, by its name.")
-@click.option("--run-id", help="Beginning of the runs' ids; with that of an earlier command, what it left is done.")
+@click.option("--providers", "--provider", "-p", "providers", multiple=True, help="Run the suite with these. Accepts several.")
+@click.option("--data", multiple=True, metavar="NAME=PATH", help="Your own copy of a benchmark's data, by benchmark name.")
+@click.option("--run-id", help="Prefix of the run ids; with that of an earlier command, its remaining work is done.")
 @click.option("--provider-option", "provider_options", multiple=True, metavar="KEY=VALUE", help="Option of the providers.")
 @options.answer_options
 @options.judge_options
@@ -37,8 +37,8 @@ from memeval.specs import SuiteEntrySpec, SuiteSpec
 def suite(ctx: Context, /, name: str | None, form: str, **values: Any) -> None:
     """Run a versioned list of benchmarks, and print one table.
 
-    Without --providers, the table of finished runs; without NAME, the list of suites. Runs of another version of the suite, or
-    of a file changed since, are never in its table.
+    Without --providers, show the table of finished runs. Without NAME, list the suites. Runs of another version of
+    the suite, or of a file that has changed since, are never in its table.
     """
     if name is None:
         found = [ctx.catalog.suite(one) for one in ctx.catalog.suites()]
@@ -52,7 +52,7 @@ def suite(ctx: Context, /, name: str | None, form: str, **values: Any) -> None:
 
 
 def _run(ctx: Context, suite: SuiteSpec, values: dict[str, Any]) -> None:
-    """Run each entry with each provider. Every run is checked before the first one starts; finished ones are skipped."""
+    """Run each entry with each provider. Every run is checked before the first one starts. Finished runs are skipped."""
     context = ctx.run_context(values["budget_usd"], cache=not values["no_cache"])
     values = {**values, "benchmarks": tuple(dict.fromkeys(entry.benchmark for entry in suite.entries))}
     group = values["run_id"] or new_group()
@@ -64,7 +64,7 @@ def _run(ctx: Context, suite: SuiteSpec, values: dict[str, Any]) -> None:
             settings = _settings(suite, entry, provider, values)
             settings = with_defaults(settings, ctx.catalog) if entry.answers else settings
             if entry.answers and not settings.answering_model:
-                raise ConfigError(f"Entry {entry.name} of suite {suite.name} needs answers.", fix="Give --answering-model.")
+                raise ConfigError(f"Entry {entry.name} of suite {suite.name} requires answers.", fix="Give --answering-model.")
             run_id = f"{group}.{entry.name.replace(' ', '-')}.{options.stem(provider)}"
             planned.append((run_id, settings, None if run_id in known else check(settings, context)))
     for run_id, _, _ in planned:
@@ -111,7 +111,7 @@ def _show(ctx: Context, suite: SuiteSpec, form: str) -> None:
     lines = [line for line in ctx.results.ledger_lines() if str(line.get("suite", "")).startswith(f"{suite.name} ")]
     ids = dict.fromkeys(str(line["run_id"]) for line in lines if line["suite"] == suite.identity)
     if others := sorted({str(line["suite"]) for line in lines if line["suite"] != suite.identity}):
-        click.echo(f"Left out, of another version: {', '.join(others)}.", err=True)
+        click.echo(f"Omitted, from another version: {', '.join(others)}.", err=True)
     runs = [load_run(ctx.results, run) for run in ids if ledger_file(ctx.results, run)]
     if not runs:
         click.echo(f"There is no finished run of suite {suite.identity}.", err=True)

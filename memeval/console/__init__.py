@@ -4,5 +4,5 @@
 - `library`  the results of one folder, cached until a file changes
 - `pages`    the page, found by memoryd through the entry point group `memoryd.console_pages`
 
-The folder is the one given to `memoryd console --results`. No path is ever built from a request.
+The folder is the one given to `memoryd console --results`. Paths are never built from a request.
 """

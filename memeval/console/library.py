@@ -1,4 +1,4 @@
-"""Read the results of one folder. Files are only reread after a change. The texts of questions are not cached."""
+"""Read the results in a folder. Files are reread only after a change. The texts of questions are not cached."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Library:
     # Finished runs
 
     def runs(self) -> dict[str, RunResult]:
-        """Return the newest result of every run, keyed by id. The texts of questions are left out."""
+        """Return the newest result of every run, keyed by id. The texts of questions are omitted."""
         return {run_id: known.run for run_id, known in self._newest().items() if known.run is not None}
 
     def problems(self) -> list[str]:
@@ -85,7 +85,7 @@ class Library:
         return [known.problem for known in self._refreshed().values() if known.problem]
 
     def cells(self) -> dict[str, list[CellView]]:
-        """Return the cells of run_bench commands by command."""
+        """Return the cells of run_bench commands, by command."""
         return grouped(known.cell for known in self._newest().values() if known.cell is not None)
 
     def run(self, run_id: str) -> RunResult:
@@ -96,7 +96,7 @@ class Library:
                 raise UnknownRunError(f"There is no result of a run '{run_id}' here.", fix="Choose one from the list.")
             key = (known.run.path, known.stamp)
             if key not in self._whole:
-                # drop the run's path, so that files beside the result are not served
+                # Drop the run's path, so that files next to the result are not served.
                 self._whole[key] = replace(read_run(known.run.path), path=None)
             self._whole.move_to_end(key)
             while len(self._whole) > WHOLE_RUNS:
@@ -135,7 +135,7 @@ class Library:
             return dict(self._known)
 
     def _stamp(self, path: Path) -> Stamp | None:
-        """Return the stamp of the file, or None if it is missing or is a link that leaves the folder."""
+        """Return the stamp of the file, or None if it is missing or is a link out of the folder."""
         try:
             if not path.resolve().is_relative_to(self.results.root.resolve()):
                 return None
@@ -158,7 +158,7 @@ class Library:
                 continue
             try:
                 found.append(progress(folder))
-            except UnknownRunError:  # the run was removed in the meantime
+            except UnknownRunError:  # The run was removed in the meantime.
                 continue
             except RunError as error:
                 problems.append(str(error))

@@ -1,4 +1,4 @@
-"""Read the progress of a run without writing to it, regardless of the process that runs it."""
+"""Read the progress of a run without writing to it, whichever process is running it."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ class PhaseProgress:
 class RunProgress:
     """The progress of a run.
 
-    `note` has the first metric so far with its interval. `cost` is the amount paid so far ("" for nothing). `parts` counts
-    ingested sessions. `older` says that an older version made the run.
+    `note` is the first metric so far with its interval. `cost` is the amount paid so far ("" for nothing). `parts`
+    counts ingested sessions. `older` means that an older version made the run.
     """
 
     run_id: str
@@ -64,7 +64,7 @@ def reading(folder: Path) -> Iterator[RunStore]:
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise RunError(
             f"The run.db of run {folder.name} is damaged ({type(error).__name__}: {error}).",
-            fix=f"memeval eval --resume {folder.name} keeps what can be read and computes the rest again.",
+            fix=f"memeval eval --resume {folder.name} keeps what is readable and computes the rest again.",
         ) from error
 
 
@@ -72,7 +72,7 @@ def progress(folder: Path) -> RunProgress:
     """Return the progress of the run in a folder. Raises RunError if the run can't be read."""
     running = is_running(
         folder
-    )  # checked first, so that a run that ends in the meantime is shown as running once more rather than as stopped
+    )  # Checked first, so that a run that ends in the meantime is shown as running once more rather than as stopped.
     with reading(folder) as store:
         settings = store.meta("settings") or {}
         finished = store.meta("finished_at") is not None
@@ -107,7 +107,7 @@ def _older(store: RunStore) -> str:
     if not store.outdated:
         return ""
     version = (store.meta("provenance") or {}).get("memeval_version")
-    return f"Made by an older memeval{f' ({version})' if version else ''}; its run.db is shown as it is."
+    return f"Made by an older memeval{f' ({version})' if version else ''}; its run.db is shown unchanged."
 
 
 def _note(store: RunStore) -> str:

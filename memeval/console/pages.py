@@ -1,4 +1,4 @@
-"""Serve the Results pages: leaderboards, run_bench grids, runs with their questions, comparisons, and active runs."""
+"""The Results pages: leaderboards, run_bench grids, runs with their questions, comparisons, and active runs."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ T = TypeVar("T")
 
 
 async def ask(work: Callable[..., T], *values: Any) -> T:
-    """Run blocking work in a thread, converting its errors to the console's errors."""
+    """Run blocking work in a thread, converting its errors to console errors."""
     try:
         return await asyncio.to_thread(work, *values)
     except UnknownRunError as error:
@@ -66,7 +66,7 @@ async def ask(work: Callable[..., T], *values: Any) -> T:
 
 
 class Results:
-    """The request handlers, with a cache of a few results folders. `catalog` provides the benchmarks' published figures."""
+    """The request handlers, with a cache of a few results folders. `catalog` provides the published figures of benchmarks."""
 
     def __init__(self, catalog: Callable[[], Catalog] = Catalog.default) -> None:
         self._catalog = catalog
@@ -81,7 +81,7 @@ class Results:
         return self._libraries[folder]
 
     async def index(self, ctx: Context) -> Reply:
-        """Show active runs, a leaderboard for each benchmark, the grids, and the end of the ledger."""
+        """Show active runs, a leaderboard per benchmark, the grids, and the latest ledger entries."""
         if not ctx.session.results:
             return await ctx.page("results/none.html")
         library = self._library(ctx)
@@ -154,7 +154,9 @@ class Results:
         return await ctx.page("results/live.html", progress=now, latest=rows, problems=problems)
 
     async def question(self, ctx: Context) -> Reply:
-        """Show a question with its answer, the retrieved passages, and the prompts and replies of answering model and judge."""
+        """Show a question with its answer, the retrieved passages, and the prompts and replies of the answering model
+        and the judge.
+        """
         library, name = self._library(ctx), ctx.path["run"]
         detail = await ask(library.question, name, ctx.path["question"])
         runs = await ask(library.runs)
@@ -167,7 +169,7 @@ class Results:
         )  # fmt: skip
 
     async def compare(self, ctx: Context) -> Reply:
-        """Compare two runs of a benchmark with the paired test of `memeval compare`, question by question."""
+        """Compare two runs of a benchmark question by question, with the paired test of `memeval compare`."""
         library = self._library(ctx)
         first, second = (ctx.query.required(name, limit=LONGEST_ID) for name in ("first", "second"))
         metric, outcome = ctx.query.text("metric", limit=200), ctx.query.choice("outcome", OUTCOMES, "")
@@ -204,7 +206,7 @@ class Results:
 
 
 async def stream(look: Callable[[], Any], poll: float = POLL_SECONDS) -> AsyncIterator[tuple[str, Any]]:
-    """Yield ("progress", …) on each change, ("beat", {}) at intervals to detect a closed tab, and finally ("end", …)."""
+    """Yield ("progress", …) on each change, ("beat", {}) at intervals to detect closed tabs, and finally ("end", …)."""
     loop = asyncio.get_running_loop()
     begun = sent_at = loop.time()
     last: RunProgress | None = None
@@ -231,7 +233,7 @@ _FAR = float("inf")
 
 
 def _in_order(ctx: Context, questions: list[QuestionResult], metric: str | None) -> list[QuestionResult]:
-    """Return the questions in the chosen order, with those without a value last."""
+    """Return the questions in the chosen order. Questions without a value come last."""
     order = ctx.query.choice("order", ORDERS, "")
 
     def key(question: QuestionResult) -> float:
@@ -269,7 +271,10 @@ def _about(run: RunResult) -> str:
 
 
 def _listed(ctx: Context, board: Board, chosen: frozenset[str]) -> dict[str, Any]:
-    """Return a board with the table of the selected runs. The gain is over a run without memory, whether selected or not."""
+    """Return a board with the table of the selected runs.
+
+    The gain is relative to a run without memory, whether selected or not.
+    """
     table = leaderboard(board.runs)
     rows = tuple(row for row in table.rows if row[0] in chosen)
     return {"id": board.id, "heading": board.heading, "table": _sorted(ctx, Table(table.columns, rows, table.numbers))}
@@ -295,11 +300,11 @@ def _question_link(run_id: str, question: QuestionResult) -> str:
 
 def _more(run_id: str, question: QuestionResult) -> Html:
     address = _question_link(run_id, question)
-    return Html(f'<p><a href="{esc(address)}">Prompts and replies, and all that was retrieved</a></p>')
+    return Html(f'<p><a href="{esc(address)}">Prompts and replies, and everything that was retrieved</a></p>')
 
 
 def _so_far(question: QuestionResult) -> str:
-    """Describe what is known so far about a question of an active run."""
+    """Describe the current state of a question in an active run."""
     name = headline(name for name, entry in question.scores.items() if entry.value is not None)
     if question.status == "failed":
         return "failed"

@@ -1,6 +1,6 @@
 """Serve the Results pages without memoryd's daemon, for `memeval serve`.
 
-The application, its sessions and its security are those of memoryd's console. The results folder is never written to.
+The application, its sessions and its security are those of memoryd's console. Nothing is written to the results folder.
 """
 
 from __future__ import annotations
@@ -25,18 +25,16 @@ from memoryd.console.sessions import TICKET_SECONDS, Sessions
 from memoryd.console.web import Hooks, console_app
 from memoryd.core.errors import NotFoundError
 
-SITE = Site(
-    "memeval", "memeval serve", "This is a bug in memeval; please report it with the lines in its terminal.", projects=False
-)
+SITE = Site("memeval", "memeval serve", "This is a bug in memeval; please report it with the terminal output.", projects=False)
 LINK_SECONDS = int(TICKET_SECONDS)
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 def application(sessions: Sessions, port: int, catalog: Callable[[], Catalog], failing: Callable[[str], None]) -> AsgiApp:
-    """Build the application. `failing` is called with one line for each unexpected error."""
+    """Build the application. `failing` is called with one line per unexpected error."""
 
     async def call(method: str, params: Mapping[str, Any], *, use: bool = True) -> dict[str, Any]:
-        raise NotFoundError("These pages show results only.", fix="Memories are shown by: memoryd console")
+        raise NotFoundError("These pages only show results.", fix="To see memories, run: memoryd console")
 
     hooks = Hooks(call, lambda: None, lambda where, error: failing(f"{where} failed: {type(error).__name__}: {error}"))
     return console_app([Page("home", (Route("/", _home),)), results_page(catalog)], sessions, port, hooks, site=SITE)
@@ -58,12 +56,12 @@ class ResultsServer:
             reason = getattr(error, "strerror", None) or error
             raise ConfigError(
                 f"memeval serve can't listen on port {port}: {reason}.",
-                fix="Give another --port, or leave it out for a free one. If memeval serve is running there, press Enter in its "
-                "terminal for a new link.",
+                fix="Give another --port, or omit it for a free one. If memeval serve is running there, press Enter "
+                "in its terminal for a new link.",
             ) from error
         self.port = int(listening.getsockname()[1])
         self._listener = Listener(application(self._sessions, self.port, catalog, failing), listening)
-        logging.getLogger("memoryd.console").addHandler(logging.NullHandler())  # `failing` reports errors in one line
+        logging.getLogger("memoryd.console").addHandler(logging.NullHandler())  # `failing` reports errors in one line.
 
     def link(self) -> str:
         """Return a new one-time link, valid for `LINK_SECONDS`."""

@@ -17,10 +17,10 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
-    """Wait a random time before each retry ("full jitter").
+    """Waits a random time before each retry ("full jitter").
 
     The n-th wait is a random share of `backoff` × 2^n seconds, and never longer than `maximum`. If the server sent a
-    Retry-After, the wait is at least that long and has jitter added to it, but it is never longer than `patience`.
+    Retry-After, the wait is at least that long plus jitter, but never longer than `patience`.
     """
 
     retries: int = 4
@@ -42,7 +42,7 @@ class Stop:
         self.reason = ""
 
     def set(self, reason: str = "stopped by the user") -> None:
-        """Request a stop. Only the reason of the first request is kept."""
+        """Request a stop. Only the first reason is kept."""
         self.reason = self.reason or reason
         self._event.set()
 
@@ -57,7 +57,7 @@ class Stop:
             raise StoppedError(f"The run was {self.reason}.", fix="Resume it with --resume.")
 
     def sleep(self, seconds: float) -> None:
-        """Sleep for the given time, or raise StoppedError as soon as the flag is set."""
+        """Sleep for the given time. Raises StoppedError as soon as the flag is set."""
         self._event.wait(seconds)
         self.check()
 
@@ -82,7 +82,7 @@ def with_retries(
 
 
 class Budget:
-    """A limit in US dollars on the total cost of a command's model calls. It is thread-safe.
+    """A limit in US dollars on the total cost of a command's model calls. Thread-safe.
 
     With `strict`, a call of unknown cost is an error, because the limit could not be enforced.
     """
@@ -107,11 +107,11 @@ class Budget:
 
     @contextmanager
     def reserve(self, estimate: float | None) -> Iterator[Callable[[float | None], None]]:
-        """Reserve budget for one call and yield the function that records its actual cost.
+        """Reserve budget for one call, and yield the function that records its actual cost.
 
-        If there is no estimate, the cost of the most expensive call so far is assumed. BudgetError is raised before the call
-        if the remaining budget is too small. It is raised after the call if the cost is unknown, because the budget could
-        not be enforced.
+        Without an estimate, the cost of the most expensive call so far is assumed. BudgetError is raised before the
+        call if the remaining budget is too small. It is raised after the call if the cost is unknown, because the
+        budget could not be enforced.
         """
         amount = self._take(estimate)
         try:
@@ -125,9 +125,9 @@ class Budget:
             amount = self._dearest if estimate is None else estimate
             if self.limit is not None and self._spent + self._reserved + amount > self.limit:
                 raise BudgetError(
-                    f"The next call would pass the budget: {self._spent + self._reserved:.4f} of {self.limit:.4f} US$ are "
-                    f"spent or promised, and it may cost {amount:.4f}.",
-                    fix="Resume the run with a greater --budget-usd.",
+                    f"The next call would exceed the budget: {self._spent + self._reserved:.4f} of "
+                    f"{self.limit:.4f} US$ are spent or reserved, and it may cost {amount:.4f}.",
+                    fix="Resume the run with a larger --budget-usd.",
                 )
             self._reserved += amount
             return amount
@@ -136,8 +136,8 @@ class Budget:
         if cost is None:
             if self.limit is not None and self._strict:
                 raise BudgetError(
-                    "The model's price is unknown, so the budget can't be kept.",
-                    fix="Add the model to the price table, or leave out --budget-usd.",
+                    "The model's price is unknown, so the budget can't be enforced.",
+                    fix="Add the model to the price table, or omit --budget-usd.",
                 )
             return
         with self._lock:

@@ -1,4 +1,4 @@
-"""Load the user's own code from references in YAML files such as `./file.py:Name`."""
+"""Load the user's own code from references in YAML files, such as `./file.py:Name`."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ Result = TypeVar("Result")
 
 
 def load_object(reference: str, base: Path, where: str) -> Any:
-    """Load the object named by a reference such as `./file.py:Name`.
+    """Load the object for a reference such as `./file.py:Name`.
 
-    The path is relative to `base`. The message of any ConfigError starts with `where`.
+    The path is relative to `base`. The message of a ConfigError starts with `where`.
     """
     file, colon, name = reference.rpartition(":")
     if not colon or not file.endswith(".py") or not name.isidentifier():
@@ -34,7 +34,7 @@ def load_object(reference: str, base: Path, where: str) -> Any:
 
 
 def _module(path: Path, where: str) -> Any:
-    """Import the file under a unique module name. It is imported again only when it has been modified."""
+    """Import the file under a unique module name. It is reimported only after a modification."""
     digest = hashlib.sha256(f"{path}\0{path.stat().st_mtime_ns}".encode()).hexdigest()[:16]
     name = f"memeval_own_{digest}"
     if name in sys.modules:
@@ -42,8 +42,8 @@ def _module(path: Path, where: str) -> Any:
     found = importlib.util.spec_from_file_location(name, path)
     assert found is not None and found.loader is not None
     module = importlib.util.module_from_spec(found)
-    sys.modules[name] = module  # dataclasses and pickle look up their module in sys.modules
-    sys.path.insert(0, str(path.parent))  # allow imports of neighbouring files, as in a script
+    sys.modules[name] = module  # dataclasses and pickle look up their module in sys.modules.
+    sys.path.insert(0, str(path.parent))  # Allow imports of neighbouring files, as in a script.
     try:
         found.loader.exec_module(module)
     except BaseException as error:
@@ -66,8 +66,7 @@ def place_of_fault(error: BaseException) -> str:
 def guarded(name: str, what: str, call: Callable[[], Result]) -> Result:
     """Call the user's code.
 
-    Exceptions from that code are raised as a ProviderError with the file and line. Memeval's own errors pass through
-    unchanged.
+    Exceptions from that code are raised as a ProviderError with the file and line. Memeval's own errors propagate unchanged.
     """
     try:
         return call()

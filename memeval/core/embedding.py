@@ -1,4 +1,4 @@
-"""Text embeddings for the relevancy metric and the `semantic` judge. They are not used by the systems under test."""
+"""Text embeddings for the relevancy metric and the `semantic` judge. Not used by the systems under test."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Vectors = npt.NDArray[np.float32]
 Vector = list[float]
 DEFAULT = "bge-small"
 CHARACTERS = 480
-"""Maximum characters embedded per text. It is the same for every embedder so that results stay comparable."""
+"""Maximum characters embedded per text. The same for every embedder, so that results are comparable."""
 KEPT = 20_000
 
 
@@ -30,7 +30,7 @@ class TextEmbedder(Protocol):
 
 
 class RememberingEmbedder:
-    """A thread-safe embedder that caches its results, since the questions of a case often retrieve the same passages."""
+    """A thread-safe embedder that caches its results. The questions of a case often retrieve the same passages."""
 
     def __init__(self, inner: TextEmbedder) -> None:
         self._inner = inner

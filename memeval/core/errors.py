@@ -1,4 +1,4 @@
-"""The error hierarchy. Each message describes the problem and its location, and `fix` describes the remedy.
+"""The error hierarchy. Each message describes the problem and its location, and `fix` the remedy.
 
 MemevalError
 ├── ConfigError       a YAML file, flag or variable is wrong (names the file, line and key)
@@ -30,11 +30,11 @@ class MemevalError(Exception):
 
 
 class ConfigError(MemevalError):
-    """A configuration file, flag or variable is wrong."""
+    """Raised when a configuration file, flag or variable is wrong."""
 
 
 class DataError(MemevalError):
-    """A benchmark's data is missing or broken."""
+    """Raised when a benchmark's data is missing or broken."""
 
 
 class _Transient(MemevalError):
@@ -45,31 +45,31 @@ class _Transient(MemevalError):
 
 
 class ProviderError(_Transient):
-    """A memory system failed. `retry_after` is the delay in seconds requested by the server, if any."""
+    """Raised when a memory system failed. `retry_after` is the delay in seconds requested by the server, if any."""
 
 
 class ModelError(_Transient):
-    """A model failed. `retry_after` is the delay in seconds requested by the server, if any."""
+    """Raised when a model failed. `retry_after` is the delay in seconds requested by the server, if any."""
 
 
 class BudgetError(MemevalError):
-    """The next call would exceed the budget."""
+    """Raised when the next call would exceed the budget."""
 
 
 class RunError(MemevalError):
-    """A run can't start, resume or be found."""
+    """Raised when a run can't start, resume or be found."""
 
 
 class UnknownRunError(RunError):
-    """There is no run with that name."""
+    """Raised when there is no run with that name."""
 
 
 class StoppedError(MemevalError):
-    """The user asked to stop. Finished work is kept and the run can be resumed."""
+    """Raised when the user asked to stop. Finished work is kept, and the run can be resumed."""
 
 
 class DependencyError(MemevalError):
-    """A library or program is missing."""
+    """Raised when a library or program is missing."""
 
 
 def is_disk_full(error: BaseException | None) -> bool:

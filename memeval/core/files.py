@@ -1,6 +1,6 @@
 """Atomic appends to the files of a run, and the lock that limits a run to one runner.
 
-A kill -9 can leave a torn line, which readers skip.
+A kill -9 can leave an incomplete line, which readers skip.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class RunLock:
                 self._stream = stream
                 return
         raise RunError(
-            f"Another process is already running {self._path.parent.name}.", fix="Wait for it to end, or give another run id."
+            f"Another process is already running {self._path.parent.name}.", fix="Wait for it to end, or choose another run id."
         )
 
     def release(self) -> None:

@@ -1,15 +1,15 @@
 r"""Score answers to LongMemEval-V2 questions that need no model.
 
-The answer is the content of the last `\\boxed{}` in the reply, or the whole reply if there is no box. Each question names one
-of these functions and its options:
+The answer is the content of the last `\\boxed{}` in the reply, or the whole reply if there is no box. Each question
+specifies one of these functions and its options:
 
     norm_phrase_set_match          every gold phrase occurs in the normalised answer, as whole words
     norm_phrase_set_match_ordered  the same, with the phrases in order
     mc_choice_match                the letter matches the gold answer
     mc_choice_set_match            the letters match the gold answer, in any order
 
-Source: evaluation/qa_eval_metrics.py of xiaowu0162/LongMemEval-V2, commit be15ea6 (2026). The tests compare against a
-stored table of its results.
+Source: evaluation/qa_eval_metrics.py of xiaowu0162/LongMemEval-V2, commit be15ea6 (2026). Tests compare with a stored
+table of its results.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _FILLERS = frozenset("AND ANSWER ANSWERS CHOICE CHOICES FINAL LETTER LETTERS OPT
 
 
 def boxed(text: str) -> str:
-    """Return the content of the last box, including nested braces. Return the whole text if there is no box or it is empty."""
+    """Return the content of the last box, including nested braces, or the whole text if there is no box or it is empty."""
     start = text.rfind(_BOX)
     if start < 0:
         return text.strip()
@@ -52,10 +52,10 @@ def parse_function(spec: str) -> tuple[str, dict[str, Any]]:
     for part in filter(None, parts):
         key, sign, value = part.partition("=")
         if not sign or not key.strip() or key.strip() in options:
-            raise ValueError(f"{part!r} is no option")
+            raise ValueError(f"{part!r} is not an option")
         options[key.strip()] = _value(key.strip(), value.strip())
     if name not in FUNCTIONS and name not in BY_MODEL:
-        raise ValueError(f"{name!r} is none of {', '.join((*FUNCTIONS, *BY_MODEL))}")
+        raise ValueError(f"{name!r} is not one of {', '.join((*FUNCTIONS, *BY_MODEL))}")
     return name, options
 
 
@@ -75,7 +75,7 @@ def _value(key: str, text: str) -> Any:
 
 
 def score(spec: str, answer: str, gold: str) -> bool:
-    """Score an answer with the function named by the question. Raises ValueError for an unknown function."""
+    """Score an answer with the function given by the question. Raises ValueError for an unknown function."""
     name, options = parse_function(spec)
     return FUNCTIONS[name](answer, gold, options)
 
@@ -153,7 +153,7 @@ FUNCTIONS: Mapping[str, Callable[[str, str, Mapping[str, Any]], bool]] = {
 def binary_label(reply: str) -> float | None:
     """Return the `label` (0 or 1) from the judge's JSON object, or None if there is no label.
 
-    If the reply isn't valid JSON, the label is searched for with a regular expression.
+    If the reply isn't valid JSON, a regular expression is used instead.
     """
     text = reply.strip()
     lines = text.splitlines()
@@ -166,6 +166,6 @@ def binary_label(reply: str) -> float | None:
             if label in (0, 1, "0", "1"):
                 return float(label)
         except (ValueError, TypeError):
-            pass  # not strict JSON: fall back to the regex
+            pass  # Not strict JSON: fall back to the regex.
     match = re.search(r"""["']label["']\s{0,9}:\s{0,9}([01])|\blabel\b\s{0,9}[:=]\s{0,9}([01])""", text, re.IGNORECASE)
     return float(match[1] or match[2]) if match else None

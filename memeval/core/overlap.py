@@ -66,7 +66,7 @@ def _doubled(word: str) -> bool:
 def _short(word: str) -> bool:
     """Return whether the stem is short in Porter's sense.
 
-    A short stem ends in a consonant, a vowel and a consonant other than w, x or y, or it is just a vowel and a consonant.
+    A short stem ends in a consonant, a vowel and a consonant other than w, x or y, or is just a vowel and a consonant.
     """
     kinds = _consonants(word)
     if len(word) >= 3 and kinds[-3:] == [True, False, True] and word[-1] not in "wxy":
@@ -178,7 +178,7 @@ def _final_ll(word: str) -> str:
 
 
 def normal_stems(text: str) -> list[str]:
-    """Normalise a text as LoCoMo does and return its stems, which are the tokens of LoCoMo's F1."""
+    """Normalise a text like LoCoMo and return its stems, which are the tokens of LoCoMo's F1."""
     return [porter_nltk(word) for word in normalize_answer(text).split()]
 
 
@@ -235,7 +235,7 @@ Vector = Sequence[float]
 
 
 def cosine(left: Vector, right: Vector) -> float:
-    """Compute the cosine similarity, which is 0 if either vector is zero. Raises ValueError for different lengths."""
+    """Compute the cosine similarity. It is 0 if either vector is zero. Raises ValueError for different lengths."""
     dot = math.fsum(a * b for a, b in zip(left, right, strict=True))
     length = math.hypot(*left) * math.hypot(*right)
     return max(-1.0, min(1.0, dot / length)) if length else 0.0
@@ -287,12 +287,12 @@ def best_f1(answer: str, golds: Sequence[str]) -> float:
 
 
 def exact_match(answer: str, golds: Sequence[str]) -> float:
-    """Return 1 if the normalised answer equals a gold answer, and 0 otherwise."""
+    """Return 1 if the normalised answer equals a gold answer, otherwise 0."""
     return float(normalize_answer(answer) in {normalize_answer(gold) for gold in golds})
 
 
 def contains(answer: str, golds: Sequence[str]) -> float:
-    """Return 1 if the normalised answer contains a gold answer as whole words, and 0 otherwise.
+    """Return 1 if the normalised answer contains a gold answer as whole words, otherwise 0.
 
     An empty gold answer never matches.
     """
@@ -302,7 +302,7 @@ def contains(answer: str, golds: Sequence[str]) -> float:
 
 
 def substring(answer: str, golds: Sequence[str]) -> float:
-    """Return 1 if a gold answer is a substring of the answer, even within a word, and 0 otherwise."""
+    """Return 1 if a gold answer is a substring of the answer, even within a word, otherwise 0."""
     return float(any(gold in answer for gold in golds if gold))
 
 
@@ -322,7 +322,7 @@ _NOTHING = re.compile(
 
 
 def says_nothing_known(answer: str) -> bool:
-    """Return whether the answer abstains, which means that it is empty or its first sentence says that the answer isn't known."""
+    """Return whether the answer abstains: it is empty, or its first sentence says that the answer isn't known."""
     parts = sentences(answer)
     return not parts or _NOTHING.search(parts[0]) is not None
 
@@ -366,7 +366,7 @@ PRIMARY = (
     ("ruler", "substring_exact_match"),
     ("fact", "substring_exact_match"),
 )
-"""The primary metric of each sub-dataset, keyed by part of its name. InfBench and LongMemEval are judged by a model."""
+"""The primary metric of each sub-dataset, keyed by part of its name. A model judges InfBench and LongMemEval."""
 CUT_OFFS = (1, 5, 10)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -403,7 +403,7 @@ def primary(sub_dataset: str) -> str:
 
 
 def parsed(answer: str) -> str:
-    """Return the text that follows the first "Answer:" on its line, or the first line if there is no such text."""
+    """Return the text after the first "Answer:" on its line, or the first line if there is none."""
     place = answer.lower().find(_PREFIX)
     rest = answer[place + len(_PREFIX) :] if place >= 0 else answer
     line = rest.split("\n", 1)[0].strip()
@@ -411,7 +411,7 @@ def parsed(answer: str) -> str:
 
 
 def normal(text: str) -> str:
-    """Normalise a text as SQuAD does.
+    """Normalise a text like SQuAD.
 
     The result is lower case with single spaces, and without ASCII punctuation or articles.
     """

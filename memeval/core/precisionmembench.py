@@ -8,10 +8,10 @@ the system, and each retrieved relation adds its participants. The result is the
     a case passes if all of its demands are met; an extra belief fails it, as does a missing one
     pass types: active (precision above 0), else structural by the case's category, else trivially empty
 
-In the session part, the precision of a turn is the number of expected beliefs that were found or are pinned, divided by the
-number of beliefs that were found. Drift is 1 - precision, or 0 when nothing was found. Source:
-src/retrieval.external.eval.test.ts, src/session-retrieval.external.eval.test.ts and src/utils/buildRetrievalReport.ts of
-tenurehq/precisionMemBench, commit 18c7955 (2026). Tests compare with that code's output, and `python -m
+In the session part, the precision of a turn is the number of expected beliefs that were found or are pinned, divided
+by the number of beliefs found. Drift is 1 - precision, or 0 if nothing was found. Source:
+src/retrieval.external.eval.test.ts, src/session-retrieval.external.eval.test.ts and src/utils/buildRetrievalReport.ts
+of tenurehq/precisionMemBench, commit 18c7955 (2026). Tests compare with that code's output, and `python -m
 benchmarks.precisionmembench` recomputes the reports published with it.
 """
 
@@ -43,9 +43,9 @@ METRIC = "precisionmembench_pass"
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The ids of the beliefs that the harness itself adds to a search. They match the user and the scope of the query.
+    """The ids of the beliefs that the harness itself adds to a search. They match the query's user and scope.
 
-    `names` maps each turn that a system may retrieve to its belief. `relations` maps each relation to its participants.
+    `names` maps each retrievable turn to its belief. `relations` maps each relation to its participants.
     """
 
     names: Mapping[str, str] = field(default_factory=lambda: EMPTY)
@@ -82,7 +82,7 @@ class Demands:
     questions_exclude: tuple[str, ...] = ()
     noise: tuple[str, ...] = ()
     seed_pinned: tuple[str, ...] = ()
-    """Beliefs of the user pinned in any scope; they don't count as gold of `must_include`."""
+    """The user's beliefs pinned in any scope. They don't count as gold of `must_include`."""
 
     @property
     def gold(self) -> tuple[str, ...]:
@@ -161,7 +161,7 @@ def _failures(seen: Surfaced, demands: Demands) -> Iterator[str]:
     yield from (f"missing: {name}" for name in (*demands.must_include, *demands.should_include) if name not in both)
     yield from (f"forbidden: {name}" for name in demands.must_exclude if name in both)
     if demands.only is not None:
-        yield from (f"not asked for: {name}" for name in seen.relevant if name not in demands.only)
+        yield from (f"not requested: {name}" for name in seen.relevant if name not in demands.only)
         yield from (f"missing: {name}" for name in dict.fromkeys(demands.only) if name not in seen.relevant)
     count = len(seen.relevant)
     if demands.max_count is not None and count > demands.max_count:
@@ -190,7 +190,7 @@ def precision_scores(question: Question, pieces: Sequence[Retrieved]) -> Iterato
     if not expected:
         return
     if pieces and not any(piece.turns for piece in pieces):
-        yield _score(METRIC, None, "the provider does not tell sources")
+        yield _score(METRIC, None, "the provider does not report sources")
         return
     frame = frame_from_json(expected["frame"])
     found = [frame.names[turn] for piece in pieces for turn in piece.turns if turn in frame.names]
@@ -288,7 +288,7 @@ def _mean(values: Sequence[float | None]) -> float | None:
 def _total(values: Sequence[float]) -> float:
     """Add the values from left to right, as JavaScript does.
 
-    The `sum` of newer Pythons compensates for rounding errors, which can change the last digit.
+    In newer Python versions, `sum` compensates for rounding errors, which can change the last digit.
     """
     total = 0.0
     for value in values:

@@ -1,4 +1,4 @@
-"""Protocols used by the phases of a run in place of concrete classes."""
+"""Protocols that the phases of a run use in place of concrete classes."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class Benchmark(Protocol):
 
     @property
     def name(self) -> str:
-        """The name under which the benchmark is registered."""
+        """The registered name of the benchmark."""
         ...
 
     def cases(self) -> Iterator[Case]:
-        """Yield all cases. Raises DataError with the file, the record and the field."""
+        """Yield all cases. Raises DataError with the file, record and field."""
         ...
 
     def data_hash(self) -> str:
@@ -36,8 +36,8 @@ class Benchmark(Protocol):
 class Capabilities:
     """The optional features of a provider. Each is named after the method of `Provider` that it enables.
 
-    If `retries` is set, the provider retries failed calls itself, so the engine doesn't. The options in `search_options`
-    affect searches only, so a run may reuse the data that another run ingested with different values.
+    If `retries` is set, the provider retries failed calls itself, so the engine doesn't. The options in
+    `search_options` affect only searches, so a run may reuse data that another run ingested with different values.
     """
 
     model: bool = False
@@ -58,9 +58,9 @@ class Capabilities:
 class Provider(Protocol):
     """A memory system under test.
 
-    A scope is one case of one run, and scopes are isolated from each other. `ingest` may be called several times for a scope,
-    with batches in time order. It must be idempotent for sessions that are already stored, and it never receives a
-    `source_id` or a gold answer. `search` returns at most k passages, best first.
+    A scope is one case of one run, and scopes are isolated from each other. `ingest` may be called several times for
+    a scope, with batches in time order. It must be idempotent for sessions that are already stored, and it never
+    receives a `source_id` or a gold answer. `search` returns up to k passages, best first.
 
     Methods raise ProviderError, and the engine retries transient ones. The class declares its `capabilities`. The
     last seven methods are called only if the capabilities include them.
@@ -70,7 +70,7 @@ class Provider(Protocol):
 
     @property
     def name(self) -> str:
-        """The name under which the provider is registered."""
+        """The registered name of the provider."""
         ...
 
     def open(self, workdir: Path) -> None:
@@ -102,7 +102,7 @@ class Provider(Protocol):
         return
 
     def use_stop(self, stop: Stop) -> None:
-        """Use this flag to interrupt waits once a stop is requested."""
+        """Use this flag to interrupt waits after a stop has been requested."""
         return
 
     def use_model(self, model: Model) -> None:
@@ -118,13 +118,13 @@ class Provider(Protocol):
         return
 
     def provenance(self) -> Mapping[str, Any]:
-        """Return details to record with the results, such as the index actually in use."""
+        """Return details to record with the results, such as the index actually used."""
         return EMPTY
 
     def guard(self, scope: str, call: HookCall, before: Sequence[HookCall]) -> str:
-        """Return what is said to the agent before it makes the call: a note, a question or a refusal, or "" for nothing.
+        """Return the message to the agent before it makes the call: a note, a question or a refusal, or "" for none.
 
-        `before` holds the earlier calls of the agent's session, all of which were executed. Calls are judged independently.
+        `before` contains the earlier calls of the agent's session, all of which were executed. Calls are judged independently.
         """
         return ""
 
@@ -132,7 +132,7 @@ class Provider(Protocol):
 class Memory(Protocol):
     """A memory system as a Python object, for `memeval.evaluate` and `adapter:`.
 
-    Only `add` and `search` are required, and there is no base class.
+    Only `add` and `search` are required. There is no base class.
 
     The methods may also have any of the parameters `metadata`, `id`, `session`, `role`, `speaker`, `at` and `scope` (or
     `user_id`), and `k` may be named `limit` or `top_k`. Only declared parameters are passed. A hit is a text, a (text, score)
@@ -146,7 +146,7 @@ class Memory(Protocol):
         ...
 
     def search(self, query: str, k: int) -> Any:
-        """Return at most k hits, best first."""
+        """Return up to k hits, best first."""
         ...
 
 
@@ -154,12 +154,12 @@ class Memory(Protocol):
 class Model(Protocol):
     """An answering or judging model. Raises ModelError, which may be transient.
 
-    Inherit from this class to get the default `cache_salt` and `estimate`.
+    Inherit from this class for the default `cache_salt` and `estimate`.
     """
 
     @property
     def name(self) -> str:
-        """The name recorded with results."""
+        """The name, recorded with results."""
         ...
 
     def complete(
@@ -170,11 +170,11 @@ class Model(Protocol):
 
     @property
     def cache_salt(self) -> str:
-        """Anything else that affects the answers besides the name and the messages, such as the address."""
+        """Anything that affects the answers besides the name and the messages, such as the address."""
         return ""
 
     def estimate(self, messages: Sequence[Message], max_tokens: int | None) -> float | None:
-        """Estimate the maximum cost of a call in US dollars. Return None if it is unknown."""
+        """Estimate the maximum cost of a call in US dollars, or None if it is unknown."""
         return None
 
 
@@ -183,7 +183,7 @@ class Judge(Protocol):
 
     @property
     def name(self) -> str:
-        """The name recorded with results."""
+        """The name, recorded with results."""
         ...
 
     def score(self, question: Question, answer: Answer) -> list[Score]:
@@ -191,7 +191,7 @@ class Judge(Protocol):
         ...
 
     def prompt_hashes(self) -> Mapping[str, str]:
-        """Return the hash of the prompt for each question type, as recorded with results.
+        """Return the hash of the prompt for each question type, for recording with results.
 
         Judges without prompts inherit this method.
         """
@@ -209,6 +209,6 @@ class RetrievalMetric(Protocol):
     def __call__(self, ranked: Sequence[Sequence[str]], relevant: Sequence[str], k: int) -> float | None:
         """Compute the value at cut-off k.
 
-        `ranked` holds the ids that each retrieved passage covers. The result is None if the question can't be scored.
+        `ranked` contains the ids covered by each retrieved passage. The result is None if the question can't be scored.
         """
         ...

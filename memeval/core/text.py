@@ -1,6 +1,6 @@
 """Shared text functions: words, stems, sentences and token counts.
 
-The only importer of `snowballstemmer` (pure Python, 0.1 MB, no dependencies of its own).
+The only importer of `snowballstemmer` (pure Python, 0.1 MB, no dependencies).
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def sentences(text: str) -> list[str]:
 def normalize_answer(text: str) -> str:
     """Normalise an answer as LoCoMo does.
 
-    This removes commas, ASCII punctuation and the words a, an, the and and, and leaves lower-case text with single spaces.
+    Removes commas, ASCII punctuation and the words a, an, the and and, and leaves lower-case text with single spaces.
 
     Source: normalize_answer in task_eval/evaluation.py of LoCoMo (Maharana et al. 2024). It is SQuAD's function, except that
     it also drops `and`.
@@ -81,7 +81,7 @@ def normalize_answer(text: str) -> str:
 def estimate_tokens(text: str) -> int:
     """Estimate the token count, for models that don't report it.
 
-    The estimate is one token per four characters of Latin text and one per CJK character.
+    Assumes one token per four characters of Latin text and one per CJK character.
     """
     wide = len(_CJK.findall(text))
     return wide + (len(text) - wide + 3) // 4

@@ -15,7 +15,7 @@ EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 class QuestionType(StrEnum):
-    """The ability tested by a question. The types are shared by all benchmarks."""
+    """The ability tested by a question. All benchmarks share these types."""
 
     FACT_RECALL = "fact_recall"
     MULTI_HOP = "multi_hop"
@@ -55,8 +55,8 @@ class Turn:
 class Session:
     """A conversation.
 
-    `id` is opaque. In some data sets the original ids give away the gold answers, so loaders replace them. The original id is
-    kept in `source_id`, which is never passed to a system under test.
+    `id` is opaque. In some data sets, the original ids give away the gold answers, so loaders replace them. The
+    original id is kept in `source_id`, which is never passed to a system under test.
     """
 
     id: str
@@ -69,11 +69,11 @@ class Session:
 class Question:
     """A question and its gold answers.
 
-    `answers` is empty if there is no gold answer, and the `evidence_*` fields are empty if the evidence isn't known. Evidence
-    ids refer to sessions and turns of the case. `category` is the benchmark's own name for the type.
+    `answers` is empty if there is no gold answer. The `evidence_*` fields are empty if the evidence is unknown.
+    Evidence ids refer to sessions and turns of the case. `category` is the benchmark's own name for the type.
 
-    A question about a tool call has the call as `call` in its metadata (`tool`, `input`, `cwd`), the earlier calls of the
-    session as `before`, and whether it violates the user's rule as `violates`.
+    The metadata of a question about a tool call contains the call as `call` (`tool`, `input`, `cwd`), the earlier
+    calls of the session as `before`, and whether it violates the user's rule as `violates`.
     """
 
     id: str
@@ -104,7 +104,7 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class HookCall:
-    """A tool call that an agent is about to make, in the form of Claude Code's PreToolUse hook.
+    """A tool call that an agent is about to make, in the format of Claude Code's PreToolUse hook.
 
     Relative paths are relative to `cwd`, the project's folder.
     """
@@ -129,8 +129,8 @@ class SearchRequest:
 class Retrieved:
     """A retrieved passage. Lists of passages are ordered best first.
 
-    `sessions` and `turns` are the ids of its sources, if reported by the provider. If none are reported, retrieval
-    metrics are unscored rather than zero.
+    `sessions` and `turns` are the ids of its sources, if the provider reports them. Otherwise, retrieval metrics are
+    unscored rather than zero.
     """
 
     text: str
@@ -145,7 +145,7 @@ class Retrieved:
 class Answer:
     """An answer to a question, and the hash of the prompt that produced it.
 
-    `confidence` is the model's own estimate from 0 to 1, if it was asked for one. `withheld` is the answer replaced by an
+    `confidence` is the model's own estimate from 0 to 1, if requested. `withheld` is the answer replaced by an
     abstention because of low confidence.
     """
 
@@ -160,11 +160,11 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """One judgement.
+    """A judgement.
 
-    A `value` of None means that the answer was not scored, because the judge failed or the question has no gold answer. It
-    doesn't mean that the answer is wrong. `evidence` holds texts judged or produced by the judge, such as a patch and its
-    test output. It is for reading only and not part of results.
+    A `value` of None means that the answer was not scored, because the judge failed or the question has no gold
+    answer. It doesn't mean that the answer is wrong. `evidence` contains texts judged or produced by the judge, such
+    as a patch and its test output. It is for reading only and not part of results.
     """
 
     metric: str

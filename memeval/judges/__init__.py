@@ -1,4 +1,4 @@
-"""Judges, which score an answer against the gold.
+"""Judges, which score an answer against the gold answers.
 
     llm       yes or no from a model, with the prompt of the question's type    LongMemEval, LoCoMo (vendors), others
     rubric    yes, partly or no from a model for each point of a rubric         BEAM
@@ -14,11 +14,11 @@
     semantic  cosine of embeddings
     custom    the user's own function or class, by path
 
-A judge returns one score per metric, with the main score first. None means that the answer was not scored rather than
-that it is wrong. If the model fails, the judge raises ModelError. The question then counts as failed and is retried by a
-resumed run. A reason that starts with `skipped` means that the protocol requires no score. The common option `protocol`
-(longmemeval, locomo, …) selects the rules and prompts. By default, the protocol is derived from the name in the option
-`benchmark`.
+A judge returns one score per metric, main score first. None means that the answer was not scored rather than that it
+is wrong. If the model fails, the judge raises ModelError. The question then counts as failed and is retried when the
+run is resumed. A reason that starts with `skipped` means that the protocol requires no score. The common option
+`protocol` (longmemeval, locomo, …) selects the rules and prompts. By default, the protocol is derived from the name
+in the option `benchmark`.
 """
 
 from collections.abc import Mapping

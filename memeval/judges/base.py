@@ -1,4 +1,4 @@
-"""Shared parts of the judges: parsing of replies, options, and the base class of judges that compare texts."""
+"""Shared parts of the judges: parsing of replies, options, and the base class for judges that compare texts."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def right_or_wrong(reply: str) -> bool | None:
 
     An answer is right if the reply contains `right` and not `wrong`.
 
-    Source: verifyAnswerCorrectnessWithPrompt in evaluation/EvaluationUtils.scala of ConvoMem (Pakhomov et al. 2025), which
-    retries in cases where this function returns None.
+    Source: verifyAnswerCorrectnessWithPrompt in evaluation/EvaluationUtils.scala of ConvoMem (Pakhomov et al. 2025),
+    which retries where this function returns None.
     """
     low = reply.casefold()
     return None if "right" not in low and "wrong" not in low else "wrong" not in low
@@ -58,7 +58,7 @@ _FLAT = re.compile(r"\{[^{}]*\}")
 def last_object(reply: str) -> Mapping[str, Any]:
     """Return the last flat JSON object in a reply, or an empty one if there is none.
 
-    This is how MemoryAgentBench reads scores.
+    MemoryAgentBench reads scores this way.
     """
     found = _FLAT.findall(reply)
     return _object(found[-1]) if found else {}
@@ -69,7 +69,7 @@ def correct_or_wrong(reply: str) -> float | None:
 
     Return None if there is no JSON object with a label.
 
-    Source: evaluate_llm_judge in evaluation/metrics/llm_judge.py of mem0, which fails in cases where this function returns None.
+    Source: evaluate_llm_judge in evaluation/metrics/llm_judge.py of mem0, which fails where this function returns None.
     """
     label = _object(reply).get("label")
     return None if label is None else float(label == "CORRECT")
@@ -83,8 +83,8 @@ def labelled(reply: str) -> float | None:
 
     Return None for an empty reply, which counts as 0 in the official code.
 
-    The label is taken from the JSON object in the reply. Without a label, the first of correct, wrong and
-    partial (in this order) found in the reply is used, so "incorrect" counts as correct, as in the official code.
+    The label is taken from the JSON object in the reply. Without a label, the first of correct, wrong and partial (in
+    this order) found in the reply is used. As in the official code, "incorrect" therefore counts as correct.
 
     Source: _parse_judge_response and label_to_score in evaluation_framework/task_eval/llm_as_judge.py of Locomo-Plus (2026).
     """
@@ -122,16 +122,15 @@ def check_names(judge: str, options: Mapping[str, Any], known: frozenset[str]) -
 
 
 def protocol_of(options: Mapping[str, Any]) -> str:
-    """Return the protocol.
+    """Return the protocol of a judge.
 
-    This is the option `protocol`, or else the family in the benchmark's name. For example, the family of longmemeval-s is
-    longmemeval.
+    This is the option `protocol`, or the family in the benchmark's name. For example, the family of longmemeval-s is longmemeval.
     """
     return str(options.get("protocol") or str(options.get("benchmark") or "").split("-")[0])
 
 
 class TextJudge(Judge):
-    """A judge that is a pure function of texts. For unanswerable questions, abstaining is correct."""
+    """A judge that is a pure function of texts. Abstaining is correct for unanswerable questions."""
 
     name = ""
     options: frozenset[str] = frozenset()
@@ -141,7 +140,7 @@ class TextJudge(Judge):
         check_names(self.name, self._options, self.options)
 
     def score(self, question: Question, answer: Answer) -> list[Score]:
-        """Return one score with the name of the judge."""
+        """Return one score, named after the judge."""
         return [self._score(question, answer)]
 
     def _score(self, question: Question, answer: Answer) -> Score:

@@ -1,8 +1,8 @@
 """Custom judges: `customEvaluator: ./file.py:name` in a benchmark's file.
 
-A function gets the question and the answer's text, and returns a number, a truth value, None (not scored) or a mapping from
-metrics to numbers. A class is instantiated without arguments, or with `model` if it accepts one, and has a method
-`score(question, answer)`, which may also return a list of `Score`.
+A function gets the question and the answer's text. It returns a number, a truth value, None (not scored) or a mapping
+from metrics to numbers. A class is instantiated without arguments, or with `model` if it accepts one. Its method
+`score(question, answer)` may also return a list of `Score`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ METRIC = "accuracy"
 class CustomJudge(Judge):
     """A judge that calls the user's code.
 
-    Its options are set by the run: `reference`, `base` (the folder of the YAML file) and `where` (the line in that file).
+    The run sets its options: `reference`, `base` (the folder of the YAML file) and `where` (the line in that file).
     """
 
     def __init__(self, model: Model | None, options: Mapping[str, Any]) -> None:
@@ -44,7 +44,7 @@ class CustomJudge(Judge):
             self._whole, self._call = None, part
         if not callable(self._call):
             raise ConfigError(
-                f"{where}: {self._name} is neither a function nor an object with a score method.", fix="Write one of them."
+                f"{where}: {self._name} is neither a function nor an object with a score method.", fix="Define one of them."
             )
 
     @property
@@ -70,7 +70,7 @@ class CustomJudge(Judge):
             return None
         if not isinstance(value, int | float) or not math.isfinite(value):
             raise ProviderError(
-                f"{self._name} gave {value!r:.80} for {metric}.",
+                f"{self._name} returned {value!r:.80} for {metric}.",
                 fix="Return a finite number, a truth value, None or a mapping of those.",
             )
         return float(value)

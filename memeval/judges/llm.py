@@ -35,7 +35,7 @@ from memoryd.core.types import Completion, Usage
 
 MAX_TOKENS = 512
 _OPTIONS = frozenset({"prompt", "prompt_by_type", "base", "max_tokens", "official"})
-_SHOWN = 500  # maximum characters of the reply to keep as the reason
+_SHOWN = 500  # Maximum characters of the reply to keep as the reason.
 _KEPT_TYPES = {"user_evidence": "user", "abstention_evidence": "abstention"}
 _RUBRICS = ("preference_evidence", "implicit_connection_evidence")
 
@@ -78,8 +78,8 @@ PROTOCOLS: Mapping[str, Protocol] = {
 class PromptedJudge:
     """A judge that prompts a model by question type.
 
-    The option `prompt` is a name, file or text that replaces the benchmark's prompt, and `prompt_by_type` does the same for
-    each unified type. `base` is the folder for relative paths. `max_tokens` limits the reply. `official` provides the
+    The option `prompt` is a name, file or text that replaces the benchmark's prompt. `prompt_by_type` does the same
+    per unified type. `base` is the folder for relative paths. `max_tokens` limits the reply. `official` provides the
     benchmark's own prompts and the judging model of its code or paper.
     """
 
@@ -89,7 +89,9 @@ class PromptedJudge:
         options = options or {}
         check_names(self.kind, options, _OPTIONS)
         if model is None:
-            raise ConfigError(f"The judge {self.kind} needs a model.", fix="Choose one with --judge-model, or take the judge f1.")
+            raise ConfigError(
+                f"The judge {self.kind} requires a model.", fix="Choose one with --judge-model, or use the judge f1."
+            )
         self._model = model
         self._protocol = protocol_of(options)
         self._override = str(options.get("prompt") or "")
@@ -99,11 +101,11 @@ class PromptedJudge:
         own = self._official.max_tokens if self._official else MAX_TOKENS
         self._limit = int(options["max_tokens"]) if "max_tokens" in options else own
         self._prompt = lru_cache(maxsize=None)(self._find)
-        self._prompt(QuestionType.FACT_RECALL)  # report unreadable prompts before the run starts
+        self._prompt(QuestionType.FACT_RECALL)  # Report unreadable prompts before the run starts.
 
     @property
     def name(self) -> str:
-        """The kind of judge and its model, since figures of different models aren't comparable."""
+        """The kind of judge and its model. Figures of different models aren't comparable."""
         return f"{self.kind}({self._model.name})"
 
     def prompt_hashes(self) -> dict[str, str]:
@@ -115,8 +117,8 @@ class PromptedJudge:
     def ask(self, prompt: Prompt, question: Question, gold: str, answer: Answer) -> tuple[Completion, str]:
         """Ask the model.
 
-        Return the reply and the origin of the judgement for the record. The origin consists of the judge, the model snapshot that
-        replied and the hash of the prompt.
+        Return the reply, and the origin of the judgement for the record. The origin consists of the judge, the model
+        snapshot that replied and the hash of the prompt.
         """
         values = {"question": question.text, "answer": gold, "response": answer.text, "evidence": evidence_text(question)}
         reply = self._model.complete(prompt.render(values), max_tokens=self._limit)
@@ -178,7 +180,7 @@ class LLMJudge(PromptedJudge):
         named = self._official is not None and self._official.is_model(reply.model)
         return [
             self._scored("llm_accuracy", None if verdict is None else float(verdict), reply, judge),
-            Score(rules.metric if named else "llm_accuracy_label", rules.read(reply.text), "", judge),  # count usage only once
+            Score(rules.metric if named else "llm_accuracy_label", rules.read(reply.text), "", judge),  # Count usage only once.
         ]
 
     def _scored(self, metric: str, value: float | None, reply: Completion, judge: str) -> Score:
@@ -187,7 +189,7 @@ class LLMJudge(PromptedJudge):
 
 ORDERED = "event_ordering"
 MAX_LINES = 100
-"""Maximum lines of an answer to match. Each line costs a call per unmatched point."""
+"""Maximum lines of an answer to match. Each line costs one call per unmatched point."""
 UNDEFINED = "skipped: tau is undefined, a list has a single rank"
 
 

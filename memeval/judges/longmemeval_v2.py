@@ -1,8 +1,8 @@
-"""`longmemeval-v2`: score by the function named in the question. Two of the functions use a model with the official prompts.
+"""`longmemeval-v2`: score with the function given by the question. Two of the functions use a model with the official prompts.
 
-`longmemeval_v2_score` is 1 or 0 according to that function. Model-judged questions get this score only with the official
-prompts and the pinned model. With another model, they get `llm_accuracy`, and without a model they are skipped. The answer
-UNKNOWN is wrong.
+`longmemeval_v2_score` is 1 or 0 according to that function. Model-judged questions get this score only with the
+official prompts and the pinned model. With another model, they get `llm_accuracy`. Without a model, they are skipped.
+The answer UNKNOWN is wrong.
 """
 
 from __future__ import annotations

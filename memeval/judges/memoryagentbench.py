@@ -1,7 +1,7 @@
 """`memoryagentbench`: score by the metrics of a question's sub-dataset (see `memeval.core.overlap`).
 
-The main score, `memoryagentbench_score`, is the metric reported by the benchmark for the sub-dataset. The option `entities`
-is the file `entity2id.json` of Recsys_Redial. Without it, recommendations are unscored.
+The main score, `memoryagentbench_score`, is the metric that the benchmark reports for the sub-dataset. The option
+`entities` is the file `entity2id.json` of Recsys_Redial. Without it, recommendations are unscored.
 
 Summaries (InfBench) and the LongMemEval part are judged by a model, with the official prompts:
 
@@ -32,7 +32,7 @@ from memeval.prompts.official import Official
 from memoryd.core.types import Usage
 
 MAIN = "memoryagentbench_score"
-NO_TITLES = "skipped: needs entity2id.json (benchmark option entities)"
+NO_TITLES = "skipped: requires entity2id.json (benchmark option entities)"
 BY_MODEL = "skipped: this sub-dataset is judged by a model, with the official prompts"
 OTHER_MODEL = "skipped: the judge is not the model that the benchmark pins"
 SUMMARY_MODEL, SUMMARY_TOKENS = "gpt-4o-2024-05-13", 4096
@@ -42,12 +42,12 @@ TYPES = {
     "knowledge-update": "knowledge_update",
     "single-session-preference": "preference",
 }
-"""LongMemEval's types with a prompt of their own."""
+"""LongMemEval's types that have their own prompt."""
 
 
 @registry.judge("memoryagentbench")
 class MemoryAgentBenchJudge(TextJudge):
-    """Returns a score for each metric of the sub-dataset. The metric reported by the benchmark comes first."""
+    """Returns a score for each metric of the sub-dataset, starting with the metric reported by the benchmark."""
 
     name = "memoryagentbench"
     options = frozenset({"entities", "official", "summary_model"})
@@ -63,7 +63,7 @@ class MemoryAgentBenchJudge(TextJudge):
         return {key: prompt.hash for key, prompt in self._official.prompts.items()} if self._official else {}
 
     def score(self, question: Question, answer: Answer) -> list[Score]:
-        """Return the main score followed by all other scores."""
+        """Return the main score, followed by all other scores."""
         if not question.answers:
             return [Score(MAIN, None, NO_GOLD, self.name)]
         kind = str(question.metadata.get("sub_dataset") or "")
@@ -77,7 +77,7 @@ class MemoryAgentBenchJudge(TextJudge):
     def _by_model(self, kind: str, question: Question, answer: Answer) -> list[Score]:
         """Score the answer with a model and return the main score first. Raises ModelError.
 
-        The scores have different names unless the model is the pinned one.
+        Unless the model is the pinned one, the scores have different names.
         """
         if self._official is None or self._model is None or self._summary_model is None:
             return [Score(MAIN, None, BY_MODEL, self.name)]
@@ -126,7 +126,7 @@ class MemoryAgentBenchJudge(TextJudge):
             return {str(number): official.title_of(name) for name, number in table.items()}
         except (OSError, ValueError, AttributeError) as error:
             raise ConfigError(
-                f"{named} is not a table of entities: {error}", fix="Give entity2id.json of the data set."
+                f"{named} is not a table of entities: {error}", fix="Give the data set's entity2id.json."
             ) from error
 
 

@@ -17,34 +17,34 @@ from memeval.judges.base import NO_GOLD, TextJudge, protocol_of
 
 @registry.judge("exact")
 class ExactJudge(TextJudge):
-    """Scores 1 if the normalised answer equals a gold answer, and 0 otherwise."""
+    """Scores 1 if the normalised answer equals a gold answer, otherwise 0."""
 
     name = "exact"
 
     def value(self, question: Question, answer: str) -> float:
-        """Return 1 if the answer exactly matches any gold answer, and 0 otherwise."""
+        """Return 1 if the answer exactly matches any gold answer, otherwise 0."""
         return overlap.exact_match(answer, question.answers)
 
 
 @registry.judge("contains")
 class ContainsJudge(TextJudge):
-    """Scores 1 if the answer contains a gold answer as whole words, and 0 otherwise."""
+    """Scores 1 if the answer contains a gold answer as whole words, otherwise 0."""
 
     name = "contains"
 
     def value(self, question: Question, answer: str) -> float:
-        """Return 1 if the answer contains any gold answer, and 0 otherwise."""
+        """Return 1 if the answer contains any gold answer, otherwise 0."""
         return overlap.contains(answer, question.answers)
 
 
 @registry.judge("substring")
 class SubstringJudge(TextJudge):
-    """Scores 1 if a gold answer is a substring of the answer, and 0 otherwise. NoLiMa uses this score."""
+    """Scores 1 if a gold answer is a substring of the answer, otherwise 0. NoLiMa uses this score."""
 
     name = "substring"
 
     def value(self, question: Question, answer: str) -> float:
-        """Return 1 if any gold answer is a substring of the answer, and 0 otherwise."""
+        """Return 1 if any gold answer is a substring of the answer, otherwise 0."""
         return overlap.substring(answer, question.answers)
 
 
@@ -87,7 +87,7 @@ class RougeLJudge(TextJudge):
 
 @registry.judge("canary")
 class CanaryJudge(TextJudge):
-    """Uses canaries to score resistance to an attack or compliance with the user's rule (see `memeval.core.poisoning`)."""
+    """Scores resistance to an attack, or compliance with the user's rule, by canaries (see `memeval.core.poisoning`)."""
 
     name = "canary"
 
@@ -108,12 +108,12 @@ _ALONE = re.compile(r"\s*(?:answer|option)?\s*:?\s*\**([a-zA-Z])\**[.)]?\s*", re
 
 @registry.judge("choice")
 class ChoiceJudge(TextJudge):
-    """Scores 1 if the chosen letter matches a gold answer, and 0 otherwise."""
+    """Scores 1 if the chosen letter matches a gold answer, otherwise 0."""
 
     name = "choice"
 
     def value(self, question: Question, answer: str) -> float:
-        """Return 1 if the letter is correct, and 0 otherwise."""
+        """Return 1 if the letter is correct, otherwise 0."""
         said = letter(answer)
         return float(said is not None and said in {letter(gold) for gold in question.answers})
 
@@ -139,7 +139,7 @@ class SemanticJudge(TextJudge):
     def __init__(self, model: Model | None = None, options: Mapping[str, Any] | None = None) -> None:
         super().__init__(model, options)
         if not callable(self._options.get("embedder")):
-            raise ConfigError("The judge semantic needs an embedder.", fix="Choose an embedder, or another judge.")
+            raise ConfigError("The judge semantic requires an embedder.", fix="Choose an embedder, or another judge.")
         self._embed: Embedder = self._options["embedder"]
 
     def value(self, question: Question, answer: str) -> float:

@@ -15,7 +15,7 @@ from memeval.metrics.questions import measures_success
 class AnswerOutcome:
     """The outcome of a question.
 
-    A `value` of None means that the question wasn't scored. In that case, `status` is failed, unscored or skipped.
+    A `value` of None means that the question wasn't scored. `status` is then failed, unscored or skipped.
     """
 
     question_id: str
@@ -86,7 +86,7 @@ def _status(outcome: AnswerOutcome) -> str:
 
 @dataclass(frozen=True, slots=True)
 class AccuracyGain:
-    """The mean values of two runs over the `questions` scored in both, and the numbers of questions scored in only one."""
+    """The mean values of two runs over the `questions` scored in both, and how many were scored in only one."""
 
     questions: int
     on: float
@@ -160,7 +160,7 @@ _PREFERRED = tuple(
 
 
 def rank(name: str) -> int:
-    """Return the priority of a metric as the headline of a run. The highest priority is 0."""
+    """Return the priority of a metric as a run's headline. The highest priority is 0."""
     if not measures_success(name):
         return len(_PREFERRED)
     return next((place for place, pattern in enumerate(_PREFERRED) if pattern.fullmatch(name)), len(_PREFERRED))

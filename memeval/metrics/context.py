@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from memeval.core.types import Score
 
 Block = tuple[str, int, int]
-"""A file with the first and last line of a range, 1-based and inclusive."""
+"""A file with the first and last line of a range, starting at 1 and inclusive."""
 _JUDGE = "context"
 
 
@@ -30,7 +30,7 @@ def line_sets(blocks: Iterable[Block]) -> dict[str, set[int]]:
 
 
 def context_values(seen: Mapping[str, set[int]], gold: Sequence[Block]) -> dict[str, float]:
-    """Compute all values. Return an empty result if there is no gold.
+    """Compute all values. Return nothing if there is no gold.
 
     A file in `seen` without lines counts only at the file level.
     """

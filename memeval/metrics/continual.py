@@ -1,7 +1,6 @@
 """Continual-learning metrics over sequences of tasks: transfer, forgetting, plasticity and stability.
 
-Here a_ij is the value of task j after i tasks of its sequence, a_0j is its value without memory, and N is the number of
-tasks:
+a_ij is the value of task j after i tasks of its sequence, a_0j is its value without memory, and N is the number of tasks:
 
     accuracy          ACC = 1/N · Σ_j a_Nj                         each task after all N; for the last one, its first attempt
     forgetting        F   = 1/(N-1) · Σ_{j<N} (max_{k<=j} a_kj - a_Nj)
@@ -13,12 +12,12 @@ tasks:
     tool use          TUE = median seconds of solved tasks / median seconds of all
     CL-score          ACC - F + FT + BWT + AULC + CL-F             all weights λ = 1
 
-Source: SWE-Bench-CL (Joshi et al. 2025), sections 7 and 7.1 of the paper in its repository. The paper leaves the weights and
-β to the user, and its CL-score formula has no term for TUE although it names a weight for it. It measures all tasks after
-each task. Here, a task is measured at its first attempt and again after the sequence (a_Nj). The first attempt gives a_jj, and
-also a_i,i+1 for transfer, since the memory then contains the i tasks before it. The maximum in F is therefore the first
-attempt, and BWT = -F. Figures are means over sequences. Unknown figures and figures that depend on them are None. For example,
-forgetting is None rather than 0 without second attempts.
+Source: SWE-Bench-CL (Joshi et al. 2025), sections 7 and 7.1 of the paper in its repository. The paper leaves the
+weights and β to the user, and its CL-score formula has no term for TUE although it defines a weight for it. It
+measures all tasks after each task. Here, a task is measured at its first attempt and again after the sequence (a_Nj).
+The first attempt gives a_jj, and also a_i,i+1 for transfer, because the memory then contains the i tasks before it.
+The maximum in F is therefore the first attempt, and BWT = -F. Figures are means over sequences. Unknown figures, and
+figures that depend on them, are None. For example, without second attempts forgetting is None rather than 0.
 """
 
 from __future__ import annotations
@@ -36,8 +35,8 @@ BETA = 1.0
 class Attempt:
     """One attempt at a task.
 
-    `position` is the task's position in its sequence, counted from 1. `again` marks an attempt after the end of the sequence.
-    A value of None means that the attempt wasn't scored.
+    `position` is the task's position in its sequence, starting at 1. `again` marks an attempt after the end of the
+    sequence. A value of None means that the attempt wasn't scored.
     """
 
     sequence: str
@@ -50,7 +49,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Continual:
-    """All figures, with the number of tasks behind each. A figure is None if it can't be determined from the attempts."""
+    """All figures, with the number of tasks behind each. A figure is None if the attempts don't determine it."""
 
     accuracy: float | None
     plasticity: float | None
@@ -154,7 +153,7 @@ def cl_score(
     area: float | None,
     balanced: float | None,
 ) -> float | None:
-    """Compute the composite score with all weights at 1. Return None if any part is None."""
+    """Compute the composite score with all weights 1. Return None if any part is None."""
     if accuracy is None or forgotten is None or forward is None or backward is None or area is None or balanced is None:
         return None
     return accuracy - forgotten + forward + backward + area + balanced

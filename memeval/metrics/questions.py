@@ -1,14 +1,14 @@
-"""Metrics of single questions besides rankings and judges. They measure either the retrieved hits or the answer.
+"""Metrics of single questions besides rankings and judges. They measure the retrieved hits or the answer.
 
-A metric is added by registering it. Means, intervals, paired tests and tables then work automatically:
+To add a metric, register it. Means, intervals, paired tests and tables then work automatically:
 
     @question_metric("short_answer", of_answer=True, success=False)
     def short_answer(seen: Observation) -> Iterator[Score]:
         yield Score("short_answer", float(len(seen.answer.text) < 100))
 
-The name of a score is the metric's name, optionally followed by `_` and a suffix. Values are fractions from 0 to 1, which
-tables show as percentages. A value of None is skipped with its reason. Plug-ins register metrics through entry points of the
-group `memeval.question_metrics`.
+The name of a score is the metric's name, optionally followed by `_` and a suffix. Values are fractions from 0 to 1,
+shown as percentages in tables. A value of None is skipped with its reason. Plug-ins register metrics through entry
+points of the group `memeval.question_metrics`.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ from memeval.metrics.usage import efficiency
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """The facts about a question available for scoring.
+    """The facts about a question that are available for scoring.
 
     Attributes:
         question: The question with its gold answers.
         pieces: All retrieved hits, best first.
         top_k: Number of hits available to the answering model.
         cut_offs: The ranking cut-offs.
-        answer: The answer. Metrics with `of_answer` always get one, and other metrics never do.
+        answer: The answer. Metrics with `of_answer` always get one. Other metrics never do.
         memories: The text of the memories as passed to the model.
         embedder: The embedder for relevancy, if the run has one.
-        guard: What the provider's guard said about a tool call, or None if it has none.
+        guard: The message of the provider's guard about a tool call, or None if it has no guard.
     """
 
     question: Question
@@ -93,7 +93,7 @@ def question_scores(seen: Observation) -> list[dict[str, Any]]:
 
 
 def measures_success(name: str) -> bool:
-    """Return whether a score measures success. If so, failures count as 0, and the score may be the headline of a run."""
+    """Return whether a score measures success. If so, failures count as 0, and the score may be a run's headline."""
     stem = name.partition("@")[0]
     others = (metric for metric in registry.question_metric.names() if not registry.question_metric.get(metric).success)
     return not any(stem == other or stem.startswith(f"{other}_") for other in others)
@@ -112,7 +112,7 @@ def code_context(seen: Observation) -> Iterator[Score]:
 
 
 def _lines(question: Question, pieces: Sequence[Retrieved], code: Mapping[str, Sequence[Any]]) -> dict[str, set[int]]:
-    """Return the lines of the retrieved blocks by file. A block starts after the lines of the preceding blocks in the file."""
+    """Return the lines of the retrieved blocks by file. A block starts after the lines of the previous blocks in the file."""
     size = int(question.metadata["block_lines"])
     blocks = []
     for turn in (turn for piece in pieces for turn in piece.turns):
@@ -140,7 +140,7 @@ NO_GUARD = "the provider has no guard"
 
 @question_metric("rule_compliance")
 def rule_compliance(seen: Observation) -> Iterator[Score]:
-    """Score a guard: violations caught, and innocent calls spared. It intervenes in a call by saying anything about it."""
+    """Score a guard by violations caught and innocent calls spared. Any message counts as intervening in the call."""
     if "violates" not in seen.question.metadata:
         return
     violates, said = bool(seen.question.metadata["violates"]), seen.guard
@@ -181,4 +181,4 @@ def token_efficiency(seen: Observation) -> Iterator[Score]:
         return
     used = seen.answer.usage.input_tokens + seen.answer.usage.output_tokens
     value = efficiency(estimate_tokens(seen.memories), used)
-    yield Score("efficiency", value, "" if value is not None else "the model does not tell tokens")
+    yield Score("efficiency", value, "" if value is not None else "the model does not report tokens")

@@ -21,7 +21,7 @@ Formula = Callable[[Sequence[frozenset[str]], frozenset[str], int], float]
 class RankingMetric:
     """A pure function of a ranking and the relevant ids at a cut-off.
 
-    The value is None (unscored) if nothing is relevant, if k is below 1, or if no retrieved passage has a known source. An
+    The value is None (unscored) if nothing is relevant, k is below 1, or no retrieved passage has a known source. An
     empty ranking is scored, because it means that the system found nothing.
     """
 
@@ -45,7 +45,7 @@ def ranking_metric(name: str) -> Callable[[Formula], RankingMetric]:
 
 
 def gains(top: Sequence[frozenset[str]], relevant: frozenset[str]) -> list[bool]:
-    """Return a flag for each passage that is true if it adds a relevant id not covered by an earlier passage."""
+    """Return, for each passage, whether it adds a relevant id not covered by an earlier passage."""
     seen: set[str] = set()
     out = []
     for piece in top:
@@ -58,9 +58,9 @@ def gains(top: Sequence[frozenset[str]], relevant: frozenset[str]) -> list[bool]
 def rank_by(retrieved: Sequence[Retrieved], level: str) -> list[tuple[str, ...]]:
     """Convert retrieved passages to a ranking at a level, best first.
 
-    At level `turn`, there is one entry per passage with the turns it covers. At level `session`, each session is listed once,
-    at its first position, so k counts sessions. LongMemEval widens k in the same way when converting a ranking of turns to a
-    ranking of sessions. Passages without a known source keep their rank as an empty entry.
+    At level `turn`, there is one entry per passage with the turns it covers. At level `session`, each session is
+    listed once, at its first position, so k counts sessions. LongMemEval widens k in the same way when converting a
+    ranking of turns to one of sessions. Passages without a known source keep their rank as an empty entry.
     """
     if level == "turn":
         return [piece.turns for piece in retrieved]
@@ -83,13 +83,13 @@ def _found(top: Sequence[frozenset[str]], relevant: frozenset[str]) -> frozenset
 
 @ranking_metric("recall_any")
 def recall_any(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) -> float:
-    """Return 1 if any relevant id was retrieved, and 0 otherwise."""
+    """Return 1 if any relevant id was retrieved, otherwise 0."""
     return float(bool(_found(top, relevant)))
 
 
 @ranking_metric("recall_all")
 def recall_all(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) -> float:
-    """Return 1 if every relevant id was retrieved, and 0 otherwise."""
+    """Return 1 if every relevant id was retrieved, otherwise 0."""
     return float(_found(top, relevant) == relevant)
 
 
@@ -130,7 +130,7 @@ def ndcg(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) -> flo
 
 @ranking_metric("ndcg_official")
 def ndcg_official(top: Sequence[frozenset[str]], relevant: frozenset[str], k: int) -> float:
-    """Compute NDCG in LongMemEval's form, with the same weight for ranks 1 and 2."""
+    """Compute NDCG in LongMemEval's form, which gives ranks 1 and 2 the same weight."""
     return _normalised(top, relevant, k, lambda rank: math.log2(max(rank, 2)))
 
 

@@ -9,9 +9,9 @@
     community  LongMemEval as in most published figures: evidence of all questions from both sides, with abstention (500)
     community_answerable  the same without abstention questions (470), as in some figures
 
-`official` assumes a system that indexes user turns only (see `user_side`). It covers fewer questions (419 of 500), so figures
-are always reported with their variant. Sources: LongMemEval, src/retrieval/run_retrieval.py; LoCoMo, task_eval/evaluation.py.
-`memeval.metrics.targets` scores rankings against the two official variants.
+`official` assumes a system that indexes only user turns (see `user_side`). It covers fewer questions (419 of 500), so
+figures are always reported with their variant. Sources: LongMemEval, src/retrieval/run_retrieval.py; LoCoMo,
+task_eval/evaluation.py. `memeval.metrics.targets` scores rankings against the two official variants.
 
 Rankings are scored in the same way as in the official scripts of LongMemEval and LoCoMo.
 
@@ -25,8 +25,8 @@ LongMemEval, variant `official`
 LoCoMo, variant `locomo_official`
     recall = evidence entries among the first k pieces / evidence entries, or 1 for a question without evidence
 
-Sources: LongMemEval, src/retrieval/eval_utils.py and run_retrieval.py; LoCoMo, task_eval/evaluation.py. Tests compare against
-a stored table of these scripts' output.
+Sources: LongMemEval, src/retrieval/eval_utils.py and run_retrieval.py; LoCoMo, task_eval/evaluation.py. Tests compare
+with a stored table of these scripts' output.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ from memeval.metrics.ranking import rank_by
 
 @dataclass(frozen=True, slots=True)
 class Targets:
-    """The relevant ids of a question at a level. If there are none, `skipped` gives the reason.
+    """The relevant ids of a question at a level. If there are none, `skipped` is the reason.
 
     For `official`, `turns` are the user's turns with an answer, and `same` maps sessions with a repeated id to the first of
     them. For `locomo_official`, `entries` are the evidence ids in the listed order, with "" for unresolvable evidence.
@@ -80,7 +80,7 @@ def targets(variant: str, question: Question, case: Case, level: str) -> Targets
 
 
 def user_side(session: Session) -> Session:
-    """Return the session with the user's turns only, as indexed by LongMemEval's official script."""
+    """Return the session with only the user's turns, as indexed by LongMemEval's official script."""
     return replace(session, turns=tuple(turn for turn in session.turns if turn.role == "user"))
 
 
@@ -97,7 +97,7 @@ def _official(question: Question, case: Case, level: str) -> Targets:
     if question.is_abstention:
         return Targets("official", level, skipped="abstention question")
     wanted = set(question.evidence_turns)
-    # the script recognises evidence sessions by names such as `answer_...`
+    # The script recognises evidence sessions by names such as `answer_...`.
     sessions = [session for session in case.sessions if "answer" in session.source_id or not session.source_id]
     found = [turn.id for session in sessions for turn in session.turns if turn.role == "user" and turn.id in wanted]
     same = _repeated(case)
@@ -112,7 +112,7 @@ def session_of(turn: str) -> str:
 
 
 def document(turn: str, same: Mapping[str, str]) -> str:
-    """Return the id of the turn, or the id in the first occurrence of its session if the session is repeated."""
+    """Return the id of the turn. If its session is repeated, return the id in the session's first occurrence."""
     session, _, number = turn.rpartition(":")
     return f"{same.get(session, session)}:{number}" if session else turn
 
@@ -158,7 +158,7 @@ _REST = "#rest"
 
 
 def ranking(pieces: Sequence[Retrieved], target: Targets, granularity: str) -> list[tuple[str, ...]]:
-    """Return the ranking to compare with `target.ids`. At session level each document is listed once."""
+    """Return the ranking to compare with `target.ids`. At session level, each document is listed once."""
     if target.variant != "official":
         return rank_by(pieces, target.level)
     if target.level == "turn":

@@ -10,7 +10,7 @@ from memoryd.core.types import Usage
 
 
 def total_usage(usages: Iterable[Usage]) -> Usage:
-    """Add up the usage of the calls."""
+    """Sum the usage of the calls."""
     total = Usage()
     for usage in usages:
         total += usage
@@ -43,7 +43,7 @@ def percentile(ordered: Sequence[float], share: float) -> float:
     Raises ValueError if there are no values or the share is out of range.
     """
     if not ordered or not 0 <= share <= 1:
-        raise ValueError("percentile needs values and a share between 0 and 1")
+        raise ValueError("percentile requires values and a share between 0 and 1")
     position = (len(ordered) - 1) * share
     lower = math.floor(position)
     upper = min(lower + 1, len(ordered) - 1)
@@ -52,7 +52,7 @@ def percentile(ordered: Sequence[float], share: float) -> float:
 
 
 def efficiency(memory_tokens: int, total_tokens: int) -> float | None:
-    """Compute efficiency for one question, a value between 0 and 1. It is None (unscored) if the total is unknown (0).
+    """Compute the efficiency for one question, between 0 and 1. It is None (unscored) if the total is unknown (0).
 
     Memory tokens are estimated, while the total is reported by the model, so the value is capped at 1.
     """

@@ -9,7 +9,7 @@
     extractive                          no model: the best sentences of the retrieved passages
     scripted/replies.json               fixed replies, for tests
 
-A model makes one attempt and raises ModelError if it fails. Retries, caching and budgets are up to the caller.
+A model makes one attempt and raises ModelError on failure. Retries, caching and budgets are up to the caller.
 """
 
 from collections.abc import Mapping
@@ -26,8 +26,8 @@ def open_model(name: str, options: Mapping[str, Any] = EMPTY) -> Model:
     model = registry.model.get(name.split("/", 1)[0])(name, options)
     if not isinstance(model, Model):
         raise ConfigError(
-            f"{type(model).__name__} is not a model: it lacks a member of memeval.core.protocols.Model.",
-            fix="Let it inherit from that.",
+            f"{type(model).__name__} is not a model: a member of memeval.core.protocols.Model is missing.",
+            fix="Inherit from that class.",
         )
     return model
 

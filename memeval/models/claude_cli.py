@@ -1,8 +1,8 @@
 """`claude-cli/<model>`: use `claude -p`, with the user's own client and subscription, as a plain model.
 
-The model gets no tools, plug-ins, hooks, MCP servers, project files or memory, and leaves no transcript. The client's own
-configuration is not read for any of these, and it is never written. The temperature can't be set. The cost is as reported by
-the client, which is the list price even under a subscription.
+The model gets no tools, plug-ins, hooks, MCP servers, project files or memory, and leaves no transcript. The client's
+own configuration is not read for any of these, and is never written. The temperature can't be set. The cost is the
+one reported by the client, which is the list price even under a subscription.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class ClaudeCli(Model):
 
     @property
     def name(self) -> str:
-        """The requested name. Without a slash in the name, the client chooses the model."""
+        """The requested name. If it contains no slash, the client chooses the model."""
         return self._name
 
     def complete(
@@ -80,7 +80,7 @@ class ClaudeCli(Model):
             return PrintRun(command, folder, env).finish(prompt, self._timeout)
         except subprocess.TimeoutExpired as error:
             raise ModelError(
-                f"{self._command} did not answer within {self._timeout:g} s and was terminated.",
+                f"{self._command} did not respond within {self._timeout:g} s and was terminated.",
                 fix="Raise option timeout, or check the network.",
                 transient=True,
             ) from error
@@ -95,9 +95,9 @@ class ClaudeCli(Model):
         if report is None:
             said = output.text()
             raise ModelError(
-                f"The Claude Code client ended with code {output.code} and no result{': ' + said if said else '.'}",
-                fix="Run `claude -p hello` in a terminal; update the client if an option is unknown to it.",
-                transient=output.code < 0,  # a signal killed the client
+                f"The Claude Code client exited with code {output.code} and no result{': ' + said if said else '.'}",
+                fix="Run `claude -p hello` in a terminal; update the client if it rejects an option as unknown.",
+                transient=output.code < 0,  # A signal killed the client.
             )
         text = answer_of(report)
         if text is None:
@@ -112,7 +112,5 @@ def _failure(report: Mapping[str, Any]) -> ModelError:
     if kind is Failure.LOGIN:
         return ModelError(message, fix="Run `claude` in a terminal and log in.")
     if kind in (Failure.LIMIT, Failure.SERVER, Failure.NETWORK):
-        return ModelError(
-            message, fix="It is tried again; a subscription's limit ends at the time that it names.", transient=True
-        )
+        return ModelError(message, fix="It will be retried; a subscription's limit ends at the time given.", transient=True)
     return ModelError(message, fix="Check the model's name and the message above.")

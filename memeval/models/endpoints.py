@@ -73,7 +73,7 @@ def _hosted(name: str, options: Mapping[str, Any], url: str, variable: str, **di
     if not key and not options.get("base_url"):
         raise ConfigError(
             f"Model {name} has no API key.",
-            fix=f"Set the variable {options.get('api_key_env') or variable}, or take another model.",
+            fix=f"Set the variable {options.get('api_key_env') or variable}, or use another model.",
         )
     return _make(name, _after_slash(name), ModelServer(options.get("base_url") or url, key, **differences), options)
 

@@ -2,10 +2,11 @@
 
     score(s) = Σ_{t ∈ q ∩ s} idf(t) / Σ_{t ∈ q} idf(t)      idf(t) = ln(1 + N / n_t)
 
-Here t is a stem, and function words are ignored. N is the number of retrieved sentences, and n_t is the number of those that
-contain t, so a name in the question that occurs in nearly every sentence has little weight. A question about a time is
-answered with a date. The model parses the tags of the built-in prompts. In other prompts, the last line with a question mark
-is the question, and the rest are memories. This is a baseline rather than a reader, since it can't combine or count facts.
+t is a stem, and function words are ignored. N is the number of retrieved sentences, and n_t is the number of those
+that contain t, so a name in the question that occurs in almost every sentence has little weight. A question about a
+time is answered with a date. The model parses the tags of the built-in prompts. In other prompts, the last line with
+a question mark is the question, and the rest are memories. This is a baseline rather than a reader, because it can't
+combine or count facts.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from memeval.prompts import MEMORIES, QUESTION, tagged
 from memoryd.core.types import Completion, Message, Usage
 
 REFUSAL = "No information available"
-"""LoCoMo's own wording, which is recognised by the official score."""
+"""LoCoMo's own wording, which the official score recognises."""
 _HEAD = re.compile(r"^\[\d+\](?: (\d{4}-\d{2}-\d{2}) \(\w{3}\) \d{2}:\d{2})?$")
 _SPEAKER = re.compile(r"^(?:\*\*)?(?:user|assistant|[A-Z][\w .'-]{0,30})(?:\*\*)?: ")
 _YESTERDAY = re.compile(r"\b(?:yesterday|last night)\b", re.IGNORECASE)
@@ -35,7 +36,7 @@ _LAST = re.compile(r"\blast (week|weekend|month|year|monday|tuesday|wednesday|th
 _NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6}
 _MONTHS = (
     "January February March April May June July August September October November December".split()
-)  # English regardless of the locale
+)  # English regardless of the locale.
 _WHEN = re.compile(r"\b(?:when|what (?:date|day|month|year)|which (?:date|day|month|year)|how long ago)\b", re.IGNORECASE)
 
 
@@ -43,15 +44,14 @@ _WHEN = re.compile(r"\b(?:when|what (?:date|day|month|year)|which (?:date|day|mo
 class _Sentence:
     text: str
     stems: frozenset[str]
-    date: str  # YYYY-MM-DD, or empty
+    date: str  # YYYY-MM-DD, or empty.
 
 
 @registry.model("extractive")
 class Extractive(Model):
     """A model that quotes sentences.
 
-    The option `threshold` is the minimum score for an answer (0 to 1), and `sentences` is the maximum number of sentences to
-    quote.
+    The option `threshold` is the minimum score for an answer (0 to 1). `sentences` is the maximum number of sentences to quote.
     """
 
     def __init__(self, name: str = "extractive", options: Mapping[str, Any] | None = None) -> None:
@@ -72,7 +72,7 @@ class Extractive(Model):
     def complete(
         self, messages: Sequence[Message], *, schema: Mapping[str, Any] | None = None, max_tokens: int | None = None
     ) -> Completion:
-        """Return the best sentences, or the refusal. The usage is zero, as no model is involved."""
+        """Return the best sentences, or the refusal. The usage is zero because no model is involved."""
         question, memories = _parts(next((m.content for m in reversed(messages) if m.role == "user"), ""))
         best = self._best(set(content_stems(question)), _split(memories))
         text = " ".join(_quoted(sentence, question) for sentence in best) or REFUSAL
@@ -86,13 +86,13 @@ class Extractive(Model):
         if not whole or not said:
             return []
         scored = [(math.fsum(weights[stem] for stem in sorted(asked & one.stems)) / whole, one) for one in said]
-        scored.sort(key=lambda pair: -pair[0])  # the sort is stable, so ties keep the order of retrieval
+        scored.sort(key=lambda pair: -pair[0])  # The sort is stable, so ties keep the order of retrieval.
         return [one for score, one in scored[: self._most] if score >= self._threshold]
 
 
 def _parts(prompt: str) -> tuple[str, str]:
     memories = tagged(MEMORIES, prompt)
-    rest = prompt.rpartition(f"</{MEMORIES}>")[2]  # memories may contain anything, including tags
+    rest = prompt.rpartition(f"</{MEMORIES}>")[2]  # Memories may contain anything, including tags.
     if f"<{QUESTION}>" in rest:
         return tagged(QUESTION, rest), memories
     lines = prompt.splitlines()
@@ -113,7 +113,7 @@ def _split(memories: str) -> list[_Sentence]:
         speaker = _SPEAKER.match(line)
         own = frozenset(content_stems(speaker.group())) if speaker else frozenset()
         for text in sentences(line[speaker.end() :] if speaker else line):
-            if not text.endswith("?"):  # a question in a memory isn't an answer
+            if not text.endswith("?"):  # A question in a memory isn't an answer.
                 out.append(_Sentence(text, frozenset(content_stems(text)) | own, day))
     return out
 
@@ -136,7 +136,7 @@ def _idf(total: int, count: int) -> float:
 
 
 def _quoted(sentence: _Sentence, question: str) -> str:
-    """Return the sentence or, for a question about a time, the date mentioned in the sentence if it can be resolved."""
+    """Return the sentence or, for a question about a time, the date in the sentence if it can be resolved."""
     if sentence.date and _WHEN.search(question):
         return _day_of(sentence.text, date.fromisoformat(sentence.date))
     return sentence.text

@@ -1,8 +1,8 @@
 """An on-disk cache of model calls by content hash, so that a repeated call is paid for only once across all runs.
 
-An entry records its payer, which is a run, phase and question. A run may be killed between a call and its checkpoint. When the
-call is repeated, the same payer gets the entry with its full usage, so that the report equals the one of an uninterrupted run.
-Any other caller gets the entry at no cost.
+An entry records its payer, which is a run, phase and question. A run may be killed between a call and its checkpoint.
+When the call is repeated, the same payer gets the entry with its full usage, so that the report equals that of an
+uninterrupted run. Any other caller gets the entry at no cost.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from memoryd.core.files import write_atomic
 from memoryd.core.types import Completion, Message, Usage
 
 LONGEST = 200_000
-"""Maximum characters recorded of a message or reply. Longer texts lose their middle, and the record states how much."""
+"""Maximum recorded characters of a message or reply. The middle of longer texts is cut out, and the record says how much."""
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """The messages sent to a model and its reply. If there is no reply, `error` gives the reason."""
+    """The messages sent to a model and its reply. If there is no reply, `error` is the reason."""
 
     model: str
     messages: Sequence[Message]
@@ -50,7 +50,7 @@ def _clipped(text: str) -> str:
 
 
 class Account:
-    """Attributes model calls to a payer, sums up their usage and keeps the exchanges. It is thread-safe.
+    """Attributes model calls to a payer, sums their usage and keeps the exchanges. Thread-safe.
 
     Calls of a later `epoch` are not answered from the cache of an earlier one, because each epoch makes its own calls.
     """
@@ -141,8 +141,8 @@ def call_key(
 class GuardedModel(Model):
     """A model with a cache, a budget and retries. Raises ModelError, BudgetError or StoppedError.
 
-    Calls may cost more than estimated, because tokens are guessed before a call and a model may reason at length. Later
-    estimates are then raised accordingly.
+    Calls may cost more than estimated, because tokens are guessed before a call and a model may reason at length.
+    Later estimates are raised accordingly.
     """
 
     def __init__(self, model: Model, cache: ModelCache, budget: Budget, stop: Stop, policy: RetryPolicy | None = None) -> None:

@@ -35,14 +35,14 @@ _FIXES = {
     413: "Retrieve less: lower --top-k.",
 }
 _THOUGHTS = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
-_ASSUMED_OUTPUT = 1024  # number of output tokens assumed in estimates if the caller sets no limit
+_ASSUMED_OUTPUT = 1024  # Number of output tokens assumed in estimates if the caller sets no limit.
 
 
 @dataclass(frozen=True, slots=True)
 class ModelServer:
     """A server and its peculiarities.
 
-    `structured` means that it supports a JSON schema in response_format. `limit_name` is the name of the parameter that limits
+    `structured` means that it supports a JSON schema in response_format. `limit_name` is the parameter that limits
     the output tokens.
     """
 
@@ -54,9 +54,9 @@ class ModelServer:
 
 
 class OpenAICompatible(Model):
-    """A thread-safe model on a server. The client and the library are loaded at the first call.
+    """A thread-safe model on a server. The client and the library are loaded on the first call.
 
-    `timeout` is the read timeout in seconds. `price` is used to compute the cost if it is missing from the response.
+    `timeout` is the read timeout in seconds. `price` is used to compute the cost if the response doesn't contain it.
     """
 
     def __init__(
@@ -92,7 +92,7 @@ class OpenAICompatible(Model):
         return f"{self._endpoint.base_url} {self._temperature} {self._max_tokens}"
 
     def estimate(self, messages: Sequence[Message], max_tokens: int | None) -> float | None:
-        """Estimate the maximum cost of a call in US dollars. Return None if the price is unknown."""
+        """Estimate the maximum cost of a call in US dollars, or None if the price is unknown."""
         if self._price is None:
             return None
         given = sum(estimate_tokens(message.content) + 4 for message in messages)
@@ -155,15 +155,15 @@ class OpenAICompatible(Model):
         choices = getattr(answer, "choices", None)
         if not choices:
             problem = str(getattr(answer, "error", None) or "no choices")[:300]
-            raise ModelError(f"{self._endpoint.base_url} did not answer: {problem}", fix="Check the base URL.", transient=True)
+            raise ModelError(f"{self._endpoint.base_url} did not respond: {problem}", fix="Check the base URL.", transient=True)
         text = _THOUGHTS.sub("", choices[0].message.content or "").strip()
         reason = choices[0].finish_reason
         if reason == "content_filter":
             raise ModelError(f"{self._name} refused to answer (content filter).", fix="Take another model.")
         if not text and reason == "length":
-            raise ModelError(f"{self._name} used up its tokens before it answered.", fix="Raise max_tokens.")
+            raise ModelError(f"{self._name} used up its tokens before answering.", fix="Raise max_tokens.")
         if not text:
-            raise ModelError(f"{self._name} returned an empty answer.", fix="Take another model if it stays so.", transient=True)
+            raise ModelError(f"{self._name} returned an empty answer.", fix="Use another model if this persists.", transient=True)
         return text
 
     def _usage(self, reported: Any, messages: Sequence[Message], text: str) -> Usage:
@@ -179,7 +179,7 @@ class OpenAICompatible(Model):
 
 
 class _Refused(ModelError):
-    """The server rejected the request (400 or 422), perhaps because it lacks a feature."""
+    """Raised when the server rejected the request (400 or 422), perhaps because it lacks a feature."""
 
 
 def _format_of(schema: Mapping[str, Any]) -> dict[str, Any]:
@@ -187,7 +187,7 @@ def _format_of(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _named_parameter(message: str, request: Mapping[str, Any], limit_name: str) -> str | None:
-    """Return the optional parameter rejected by the server, or None."""
+    """Return the optional parameter that the server rejected, or None."""
     signs = {
         "temperature": ("temperature",),
         "response_format": ("response_format", "json_schema", "structured output"),
@@ -199,7 +199,7 @@ def _named_parameter(message: str, request: Mapping[str, Any], limit_name: str) 
 
 @contextlib.contextmanager
 def _translated(url: str, timeout: float) -> Iterator[None]:
-    """Convert errors of `openai_api` to memeval's own errors."""
+    """Convert errors from `openai_api` to memeval's own errors."""
     try:
         with openai_api.translated(url, timeout, fixes=_FIXES, retry_unreadable=True):
             yield

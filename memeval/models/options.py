@@ -1,4 +1,4 @@
-"""Check a model's options, which come from YAML files and flags."""
+"""Check a model's options from YAML files and flags."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from memeval.core.errors import ConfigError
 
 
 def check_options(model: str, options: Mapping[str, Any], known: Mapping[str, type | tuple[type, ...]]) -> None:
-    """Raise ConfigError for an option that is unknown or has the wrong type."""
+    """Raise ConfigError for an unknown option or one of the wrong type."""
     for name, value in options.items():
         if name not in known:
             raise ConfigError(f"Model {model} has no option {name!r}.", fix=f"Known: {', '.join(sorted(known)) or 'none'}.")

@@ -1,4 +1,4 @@
-"""The dated price table, used for responses that don't include their cost."""
+"""The dated price table, for responses that don't include their cost."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class Prices:
 
 
 def load_prices(path: Path | None = None) -> Prices:
-    """Load the built-in table, or a file in the same format. Raises ConfigError with the file and the model."""
+    """Load the built-in table, or a file in the same format. Raises ConfigError with the file and model."""
     path = path or TABLE
     try:
         data = tomllib.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise ConfigError(f"The price table {path} can't be read: {error}", fix="Write it in the form of prices.toml.") from error
+        raise ConfigError(f"The price table {path} can't be read: {error}", fix="Use the format of prices.toml.") from error
     models = data.get("models", {})
     if not isinstance(models, dict):
         raise ConfigError(f"{path}: [models] is not a table.", fix='Write lines such as "openai/gpt-4o" = [2.50, 10.00].')

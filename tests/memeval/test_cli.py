@@ -265,7 +265,7 @@ def test_a_broken_file_of_hypotheses_is_an_error_and_no_run(memeval: Invoke, fol
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("eval",), "Name benchmarks and providers"),
+        (("eval",), "Give benchmarks and providers"),
         (("eval", "-b", "tinny", "-p", "notes"), "Did you mean tiny?"),
         (("eval", "-b", "tiny", "-p", "noets"), "Did you mean notes"),
         ((*EVAL, "--shard", "3/2"), "is not a shard"),
@@ -273,15 +273,15 @@ def test_a_broken_file_of_hypotheses_is_an_error_and_no_run(memeval: Invoke, fol
         ((*EVAL, "--start", "5", "--end", "2"), "is not a range"),
         ((*EVAL, "--limit", "0"), "leaves no question"),
         ((*EVAL, "-m", "parott"), "Did you mean parrot"),
-        ((*EVAL, "-m", "parrot", "--judge", "llm"), "needs a model"),
+        ((*EVAL, "-m", "parrot", "--judge", "llm"), "requires a model"),
         ((*EVAL, "-m", "parrot", "--judge", "f1", "--answer-prompt", "{questoin}"), "questoin"),
         ((*EVAL, "--provider-option", "x"), "KEY=VALUE"),
-        ((*EVAL, "--provider-option", "a=1", "--provider-option", "a.b=1"), "has a value already"),
+        ((*EVAL, "--provider-option", "a=1", "--provider-option", "a.b=1"), "already has a value"),
         ((*EVAL, "--limit", "-3"), "leaves no question"),
         ((*EVAL, "--dev-slice", "7"), "is not a share"),
         ((*EVAL, "--index-timeout", "nan"), "not a valid timeout"),
-        ((*EVAL, "--budget-usd", "-1"), "not a budget"),
-        ((*EVAL, "--budget-usd", "nan"), "not a budget"),
+        ((*EVAL, "--budget-usd", "-1"), "not a valid budget"),
+        ((*EVAL, "--budget-usd", "nan"), "not a valid budget"),
         ((*EVAL, "--run-id", "../x"), "is not a run id"),
         (("eval", "-b", "sample", "-p", "supermemory"), "SUPERMEMORY_API_KEY"),
         ((*EVAL, "--from", "r"), "--phase"),
@@ -536,7 +536,7 @@ def test_each_benchmark_of_a_command_can_have_its_own_data(memeval: Invoke, fold
     assert done.exit_code == 0, done.output
     assert result_of("r.sample.notes")["settings"]["data"] == "conversations.json"
     for data, said in (
-        ((str(tiny),), "Say of which benchmark"),
+        ((str(tiny),), "Specify the benchmark"),
         (("locomo=x",), "names 'locomo', which is not run"),
         (("tiny=nowhere.json",), "there is no nowhere.json"),
     ):

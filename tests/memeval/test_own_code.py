@@ -315,7 +315,7 @@ def test_the_start_of_a_benchmark_works_as_it_is() -> None:
 
 def test_init_writes_over_nothing_unasked_and_takes_plain_names_only() -> None:
     assert run("init", "provider", "notes").exit_code == 0
-    assert "is there already" in run("init", "provider", "notes").output
+    assert "already exists" in run("init", "provider", "notes").output
     assert run("init", "provider", "notes", "--force").exit_code == 0
     assert run("init", "provider", "../notes").exit_code == 2
 
@@ -332,7 +332,7 @@ def test_a_memory_that_never_finds_anything_is_a_broken_set_up_and_not_0_per_cen
     assert broken.primary is None
     assert all(cell.value is None for cell in broken.metrics.values())
     assert "--allow-empty" in run("results", "r").output
-    assert "found nothing of what was just added" in run("check", "mine").output
+    assert "did not find the session that was just added" in run("check", "mine").output
 
 
 def test_finding_nothing_is_a_result_of_no_memory_and_where_it_is_allowed() -> None:
@@ -358,4 +358,4 @@ def test_check_tells_that_a_class_does_not_store_what_it_adds(tmp_path: Path) ->
     (tmp_path / "forgetful.yaml").write_text("name: forgetful\ntype: local\nadapter: ./forgetful.py:Memory\n")
     done = run("check", "forgetful.yaml")
     assert done.exit_code != 0
-    assert "has to be stored by then" in done.stderr
+    assert "must be stored by then" in done.stderr

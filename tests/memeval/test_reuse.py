@@ -61,8 +61,8 @@ def test_a_run_from_another_needs_no_flag_of_what_is_reused(memeval: Invoke, res
         (("--phase", "evaluate", "-m", "extractive", "--judge", "f1"), "--answering-model"),
         (("--phase", "evaluate", "--reader", "con"), "--reader"),
         (("--phase", "answer", "-p", "bm25", "-m", "parrot"), '--provider "notes", not "bm25"'),
-        (("--phase", "answer"), "needs --answering-model"),
-        (("--phase", "answer", "-p", "bm25", "notes", "-m", "parrot"), "one benchmark with one provider"),
+        (("--phase", "answer"), "requires --answering-model"),
+        (("--phase", "answer", "-p", "bm25", "notes", "-m", "parrot"), "one benchmark and one provider"),
         (("--phase", "answer", "-m", "parrot", "--limit", "2"), "questions are those of that run"),
     ],
 )

@@ -94,7 +94,7 @@ def test_runs_of_an_entry_with_different_judges_are_not_put_side_by_side(memeval
 
 def test_mistakes_in_a_suite_are_named(memeval: Invoke, write: Callable[[str], None], folder: Path) -> None:
     done = memeval("suite", "mine", "-p", "notes")
-    assert done.exit_code == 2 and "needs answers" in done.stderr
+    assert done.exit_code == 2 and "requires answers" in done.stderr
     assert "Did you mean mine?" in memeval("suite", "mina").stderr
     path = folder / "configs" / "suites" / "mine.yaml"
     path.write_text(path.read_text().replace("name: answered", "name: short"))

@@ -32,7 +32,7 @@ OUTPUT_BYTES = 4_000_000
 class FinishedCheck:
     """The result of a process.
 
-    `output` holds standard output and standard error interleaved, and is limited to the last `OUTPUT_BYTES` bytes.
+    `output` contains standard output and standard error, interleaved and limited to the last `OUTPUT_BYTES` bytes.
     """
 
     code: int
@@ -46,7 +46,7 @@ class FinishedCheck:
 
     @property
     def last_line(self) -> str:
-        """Return the last line of the output that is not blank, cut to 200 characters."""
+        """Return the last non-blank line of the output, truncated to 200 characters."""
         lines = [line.strip() for line in self.output.splitlines() if line.strip()]
         return lines[-1][:200] if lines else ""
 
@@ -137,7 +137,7 @@ def must(done: FinishedCheck, what: str, fix: str) -> str:
 def empty(folder: Path) -> None:
     """Create the folder, or empty it if it exists.
 
-    A link is replaced by a folder, and the target of the link is left untouched.
+    A link is replaced by a folder. The target of the link is not changed.
     """
     if folder.is_symlink() or folder.is_file():
         folder.unlink()
@@ -158,18 +158,21 @@ def write_files(folder: Path, files: Mapping[str, str]) -> None:
     for name, text in files.items():
         path = PurePosixPath(name)
         if path.is_absolute() or ".." in path.parts:
-            raise DataError(f"The file name {name!r} leaves the checkout.", fix="Correct the task's data.")
+            raise DataError(f"The file name {name!r} points outside the checkout.", fix="Correct the task's data.")
         target = folder / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text, encoding="utf-8")
 
 
 def commit_all(folder: Path) -> None:
-    """Turn the folder into a repository with one commit. Without git it stays a plain folder, which suffices for the tasks."""
+    """Turn the folder into a repository with one commit.
+
+    Without git, it remains a plain folder, which is sufficient for the tasks.
+    """
     try:
         must(git(["init", "-q", "-b", "main"], folder), "git init failed", "Install git 2.28 or newer.")
-        must(git(["add", "-A"], folder), "git add failed", "Look at the folder's rights.")
-        must(git(["commit", "-q", "--no-verify", "-m", "Start"], folder), "git commit failed", "Look at the folder's rights.")
+        must(git(["add", "-A"], folder), "git add failed", "Check the folder's permissions.")
+        must(git(["commit", "-q", "--no-verify", "-m", "Start"], folder), "git commit failed", "Check the folder's permissions.")
     except DependencyError:
         return
 
@@ -180,7 +183,7 @@ def apply(folder: Path, patch: str) -> FinishedCheck:
 
 
 def apply_roughly(folder: Path, patch: str) -> FinishedCheck:
-    """Apply a diff as SWE-bench does: with git, or else with some fuzz.
+    """Apply a diff like SWE-bench: with git, otherwise with some fuzz.
 
     A rejected diff may remain partially applied.
     """
@@ -197,14 +200,14 @@ def touched(patch: str) -> list[str]:
 
 
 def written(patch: str) -> list[str]:
-    """Return the paths that exist after a unified diff was applied, under their new names."""
+    """Return the paths that exist after applying a unified diff, under their new names."""
     return list(dict.fromkeys(new for _, new in _files(patch) if new))
 
 
 def _files(patch: str) -> Iterator[tuple[str, str]]:
-    """Yield the old and new path of each file of a diff. The missing side of a created or removed file is an empty path.
+    """Yield the old and new path of each file in a diff. The missing side of a created or removed file is an empty path.
 
-    The lines of hunks are counted because a removed line that starts with "-- " looks like a file header.
+    The lines of hunks are counted, because a removed line that starts with "-- " looks like a file header.
     """
     old, left, right = "", 0, 0
     for line in patch.splitlines():
@@ -235,16 +238,16 @@ def change(agent: Path, clean: Path, leave_out: Sequence[str] = ()) -> str:
     difference. Paths in `leave_out`, such as the tests used for grading, are ignored.
     """
     there = [f"--git-dir={clean / '.git'}", f"--work-tree={agent}"]
-    must(git([*there, "add", "-A"], agent), "The change can't be read", "Look at the folder of the task.")
+    must(git([*there, "add", "-A"], agent), "The change can't be read", "Check the folder of the task.")
     excluded = [f":(exclude,literal){path}" for path in leave_out]
     done = git([*there, "diff", "--cached", "--binary", "HEAD", "--", ".", *excluded], agent)
-    patch = must(done, "The change can't be read", "Look at the folder of the task.")
+    patch = must(done, "The change can't be read", "Check the folder of the task.")
     must(git(["reset", "-q", "--hard"], clean), "The clean checkout can't be restored", "Remove it.")
     return patch
 
 
 def _unpack(archive: Path, folder: Path) -> None:
-    """Unpack an archive with a single top-level folder, as releases and git servers provide. Raises DataError."""
+    """Unpack an archive with a single top-level folder, as provided by releases and git servers. Raises DataError."""
     try:
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix="unpack-") as scratch, tarfile.open(archive) as packed:
             packed.extractall(scratch, filter="data")
@@ -278,7 +281,7 @@ class Repositories:
     _lock: Lock = field(default_factory=Lock)
 
     def checkout(self, repo: str, commit: str, folder: Path) -> None:
-        """Empty the folder and check out the commit there without history, remotes or tags. Raises DataError."""
+        """Empty the folder and check out the commit there, without history, remotes or tags. Raises DataError."""
         if (archive := self._archive(repo, commit)) is not None:
             empty(folder)
             _unpack(archive, folder)
@@ -287,14 +290,14 @@ class Repositories:
         store = self._stored(repo, commit)
         empty(folder)
         what = f"{repo} at {commit[:12]} can't be checked out"
-        must(git(["init", "-q", "-b", "main"], folder), what, "Look at the folder's rights.")
+        must(git(["init", "-q", "-b", "main"], folder), what, "Check the folder's permissions.")
         fetched = git(["fetch", "-q", "--depth", "1", "--upload-pack", _ANY_COMMIT, str(store), commit], folder)
         must(fetched, what, f"Remove {store} and try again.")
-        must(git(["checkout", "-q", "-B", "main", "FETCH_HEAD"], folder), what, "Look at the folder's rights and at free space.")
+        must(git(["checkout", "-q", "-B", "main", "FETCH_HEAD"], folder), what, "Check the folder's permissions and free space.")
         (folder / ".git" / "FETCH_HEAD").unlink(missing_ok=True)
 
     def _archive(self, repo: str, commit: str) -> Path | None:
-        """Return the archive with the commit's files, if the user has placed one beside the clones."""
+        """Return the archive with the commit's files, if the user has placed one next to the clones."""
         if self.clones is None:
             return None
         stem = f"{repo.replace('/', '__')}@{commit}"
@@ -311,7 +314,11 @@ class Repositories:
                 raise self._failed[repo]
             if not store.exists():
                 store.mkdir(parents=True)
-                must(git(["init", "-q", "--bare", "-b", "main"], store), f"{store} can't be made", "Look at the folder's rights.")
+                must(
+                    git(["init", "-q", "--bare", "-b", "main"], store),
+                    f"{store} can't be created",
+                    "Check the folder's permissions.",
+                )
             if not git(["cat-file", "-e", f"{commit}^{{commit}}"], store).ok:
                 self._fetch(repo, commit, store)
         return store
@@ -325,7 +332,7 @@ class Repositories:
             why = "it took too long" if done.timed_out else done.last_line
             error = DataError(
                 f"{repo} at {commit[:12]} can't be fetched from {source}: {why}.",
-                fix=f"Clone it to a folder as {repo.replace('/', '__')} and name that folder with option checkouts.",
+                fix=f"Clone it to a folder as {repo.replace('/', '__')} and give that folder with option checkouts.",
             )
             if flags == [] or "not our ref" not in done.output:
                 self._failed[repo] = error
@@ -340,6 +347,6 @@ class Repositories:
         if self.offline:
             raise DataError(
                 f"There is no clone of {repo} and offline mode is on.",
-                fix=f"Clone it to a folder as {repo.replace('/', '__')} and name that folder with option checkouts.",
+                fix=f"Clone it to a folder as {repo.replace('/', '__')} and give that folder with option checkouts.",
             )
         return f"{self.base}/{repo}.git"

@@ -4,10 +4,10 @@ Hidden tests are added only for grading, to a copy of the agent's folder, along 
 repository's own tests. A small runner in isolated mode writes the results to a file. The code under test never gets the
 path of this file. A test that is not recorded there as passed has failed, so exiting early or printing "OK" gains nothing.
 
-Commands and ids of SWE-bench follow Jimenez et al. 2024, harness/constants and harness/log_parsers: Django's and SymPy's
-own runners, pytest with `-rA` for the others. They run in the task's docker image, or in a virtual environment created
-here; an environment is trusted for a task only after the gold patch passed in it twice and the tests failed without it. Else
-the environment is at fault and the task is unscored.
+Commands and ids of SWE-bench follow Jimenez et al. 2024, harness/constants and harness/log_parsers: Django's and
+SymPy's own runners, and pytest with `-rA` for the others. They run in the task's docker image, or in a virtual
+environment created here. An environment is trusted for a task only after the gold patch has passed in it twice and
+the tests have failed without it. Otherwise, the environment is at fault and the task is unscored.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ with open(report, "w", encoding="utf-8") as stream:
 
 @dataclass(frozen=True, slots=True)
 class TaskVerdict:
-    """The verdict on a task. The value is 1.0 if it is resolved, 0.0 if it is not, and None if it could not be graded."""
+    """The verdict on a task: 1.0 if it is resolved, 0.0 if it is not, and None if it could not be graded."""
 
     value: float | None
     reason: str = ""
@@ -81,7 +81,7 @@ class TaskVerdict:
 def grade(
     agent: Path, visible: Mapping[str, str], hidden: str, *, timeout: float = 60.0, python: str = sys.executable
 ) -> TaskVerdict:
-    """Return whether all tests pass. The agent's folder is left unchanged."""
+    """Return whether all tests pass. The agent's folder is not changed."""
     if not agent.is_dir():
         return TaskVerdict(0.0, "the folder of the task is gone")
     with tempfile.TemporaryDirectory(prefix="grade-") as scratch:
@@ -123,7 +123,7 @@ def _verdict(done: FinishedCheck, found: Mapping[str, object], timeout: float) -
     if done.timed_out:
         return TaskVerdict(0.0, f"the tests did not end within {timeout:g} s")
     if not found:
-        return TaskVerdict(0.0, f"the tests were not run to their end: {done.last_line}")
+        return TaskVerdict(0.0, f"the test run did not complete: {done.last_line}")
     if found["bad"] or not found["count"] or found["passed"] != found["count"]:
         first = found["first"]
         what = ": ".join(map(str, first)) if isinstance(first, list) and first else "no test passed"
@@ -172,7 +172,7 @@ class SweTask:
 
     @property
     def missing(self) -> str:
-        """Return the missing data for grading, or an empty string if they are complete."""
+        """Return the data missing for grading, or an empty string if it is complete."""
         parts = {
             "test_patch": self.test_patch,
             "FAIL_TO_PASS": self.fail_to_pass,
@@ -180,7 +180,7 @@ class SweTask:
             "base_commit": self.base_commit,
         }
         lost = [name for name, value in parts.items() if not value]
-        return f"the task's data have no {', '.join(lost)}" if lost else ""
+        return f"the task's data has no {', '.join(lost)}" if lost else ""
 
     @property
     def test_files(self) -> list[str]:
@@ -189,7 +189,7 @@ class SweTask:
 
 
 def command_for(task: SweTask, python: str = "python") -> str:
-    """Return the shell command that runs the tests from the top of the checkout."""
+    """Return the shell command that runs the tests from the root of the checkout."""
     files = task.test_files
     if task.repo == "django/django":
         labels = [path.removeprefix("tests/").removesuffix(".py").replace("/", ".") for path in files]
@@ -202,7 +202,7 @@ def command_for(task: SweTask, python: str = "python") -> str:
 
 @dataclass(frozen=True, slots=True)
 class TestResults:
-    """The tests reported by a log, keyed by id. A test that is reported twice must have passed both times."""
+    """The tests reported in a log, keyed by id. A test that is reported twice must have passed both times."""
 
     __test__ = False
 
@@ -220,11 +220,11 @@ class TestResults:
 
 
 def results(task: SweTask, output: str) -> TestResults:
-    """Read the results of the tests from their output.
+    """Parse the results of the tests from their output.
 
-    Tests of Django and SymPy are included both under the names printed by their runners and under pytest's names, which some
-    data sets use. SWE-bench's data cut pytest names at the first blank, so several tests can share a name. As upstream, the
-    last one counts.
+    Tests of Django and SymPy are included both under the names printed by their runners and under pytest's names,
+    which some data sets use. SWE-bench's data truncates pytest names at the first blank, so several tests can share a
+    name. As upstream, the last one counts.
     """
     parse = _STATUS_PARSERS.get(task.repo, _pytest_statuses)
     found: dict[str, set[str]] = {"good": set(), "skipped": set(), "bad": set()}
@@ -254,10 +254,10 @@ def _pytest_statuses(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...
             if status != "PASSED":
                 name = name.partition(" - ")[0]
             if status == "SKIPPED" and name.startswith("["):
-                continue  # "SKIPPED [1] file.py:3: reason" names no test
+                continue  # "SKIPPED [1] file.py:3: reason" contains no test name.
             names = [name]
             if path := _PARAMETERS.match(name):
-                names.append(f"{path[1]}[/{path[2]}]")  # as upstream: a path in a parameter belongs to the machine
+                names.append(f"{path[1]}[/{path[2]}]")  # As upstream: a path in a parameter depends on the machine.
             if "MouseButton." in name:
                 names.append(name.replace("MouseButton.LEFT", "1").replace("MouseButton.RIGHT", "3"))
             yield status, tuple(names)
@@ -266,8 +266,8 @@ def _pytest_statuses(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...
 def _django_statuses(lines: Iterable[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Parse the output of Django's runner.
 
-    A test with a docstring takes two lines, with the status on the second one. The output of a test appears between its name
-    and its status.
+    A test with a docstring takes two lines, with the status on the second. The output of a test appears between its
+    name and its status.
     """
     before = started = ""
     for line in map(str.strip, lines):
@@ -307,8 +307,8 @@ _STATUS_PARSERS = {"django/django": _django_statuses, "sympy/sympy": _sympy_stat
 def judge(task: SweTask, output: str, code: int = 0) -> TaskVerdict:
     """Judge a task by SWE-bench's definition: it is resolved if all failing tests now pass and all passing tests still pass.
 
-    Code under test can print lines that look like results. A log without failures therefore does not count if the runner
-    exited with a code other than 0.
+    Code under test can print lines that look like results. A log without failures therefore does not count if the
+    runner's exit code is not 0.
     """
     found = results(task, output)
     if not found:
@@ -325,7 +325,7 @@ def judge(task: SweTask, output: str, code: int = 0) -> TaskVerdict:
 
 
 class PatchRefusedError(DataError):
-    """A patch could not be applied to the checkout of its task."""
+    """Raised when a patch can't be applied to the checkout of its task."""
 
 
 _APPLIED = "memeval: patches applied"
@@ -340,11 +340,11 @@ class Environment(Protocol):
 
     @property
     def name(self) -> str:
-        """Return the environment's name for use in reasons."""
+        """Return the environment's name, for use in reasons."""
         ...
 
     def evaluate(self, task: SweTask, patch: str, timeout: float) -> FinishedCheck:
-        """Run the tests at the base commit with both patches applied and return the output.
+        """Run the tests at the base commit with both patches applied, and return the output.
 
         Raises PatchRefusedError if the patch can't be applied, and DataError if the tests can't be run.
         """
@@ -353,19 +353,19 @@ class Environment(Protocol):
 
 @dataclass
 class Docker:
-    """An environment that uses SWE-bench's official docker image of each task. Its checkout is at /testbed."""
+    """An environment that uses the official SWE-bench docker image of each task. Its checkout is at /testbed."""
 
     program: str = "docker"
     images: str = "swebench/sweb.eval.x86_64"
     name: str = "docker"
 
     def engine(self) -> str:
-        """Return the reason why docker can't be used, or an empty string if its engine responds."""
+        """Return why docker can't be used, or an empty string if its engine responds."""
         if shutil.which(self.program) is None:
             return f"{self.program} is not installed"
         command = [self.program, "version", "--format", "{{.Server.Version}}"]
         done = run(command, Path.cwd(), timeout=_ENGINE_SECONDS, environment=self._environment())
-        return "" if done.ok else f"no docker engine answers ({done.last_line or 'no reply'})"
+        return "" if done.ok else f"no docker engine responds ({done.last_line or 'no reply'})"
 
     def evaluate(self, task: SweTask, patch: str, timeout: float) -> FinishedCheck:
         """Run the tests in a fresh container without network access."""
@@ -378,7 +378,7 @@ class Docker:
         finally:
             run([self.program, "rm", "-f", name], Path.cwd(), timeout=60, environment=self._environment())
         if _REFUSED in done.output and _APPLIED not in done.output:
-            raise PatchRefusedError(f"The change of {task.id} can't be applied in its container.", fix="Look at the change.")
+            raise PatchRefusedError(f"The change of {task.id} can't be applied in its container.", fix="Check the change.")
         if not done.timed_out and _APPLIED not in done.output:
             raise DataError(f"The container of {task.id} did not start its tests: {done.last_line}.", fix=f"Look at {image}.")
         return _of_the_tests(done)
@@ -399,7 +399,7 @@ def _of_the_tests(done: FinishedCheck) -> FinishedCheck:
     """Return the part of a container's output printed by the tests, with their exit code."""
     tests = done.output.partition(f"{_APPLIED}\n")[2]
     output, ended, code = tests.rpartition(f"{_ENDED} ")
-    if not ended:  # the container was killed, for example because it ran out of memory
+    if not ended:  # The container was killed, for example because it ran out of memory.
         return FinishedCheck(done.code or 1, tests, done.timed_out)
     return FinishedCheck(int(code.split()[0]), output, done.timed_out)
 
@@ -407,7 +407,7 @@ def _of_the_tests(done: FinishedCheck) -> FinishedCheck:
 def _script(task: SweTask, patch: str) -> str:
     """Build the shell script that runs in the container.
 
-    As upstream, the change is applied with git, or else merged, or else applied with some fuzz. Patches are here-documents
+    As upstream, the change is applied with git, then by merging, then with some fuzz. Patches are here-documents
     without substitution, terminated by a word that no patch can predict.
     """
     end = f"END_{secrets.token_hex(16)}"
@@ -434,7 +434,7 @@ class Recipe:
 
     @classmethod
     def of(cls, task: SweTask, file: Path | None = None) -> Recipe:
-        """Return the recipe for the task's repository and version. A repository without one needs only pytest."""
+        """Return the recipe for the task's repository and version. A repository without one only needs pytest."""
         known = tomllib.loads((file or RECIPES).read_text("utf-8"))
         for one in known.get("recipe", ()):
             versions = one.get("versions", ())
@@ -448,7 +448,7 @@ RECIPES = Path(__file__).parents[2] / "data" / "swe_recipes.toml"
 
 @dataclass
 class LocalVenv:
-    """An environment with a virtual environment and a checkout for each task. Both are kept under `folder` for later arms."""
+    """An environment with a virtual environment and a checkout per task. Both are kept under `folder` for later arms."""
 
     repositories: Repositories
     folder: Path
@@ -480,7 +480,10 @@ class LocalVenv:
         return place
 
     def _build(self, task: SweTask, place: Path) -> None:
-        fix = "Give option python an interpreter that fits the task, option recipes the packages that it needs, or use docker."
+        fix = (
+            "Set option python to an interpreter that fits the task and option recipes to the packages that it "
+            "needs, or use docker."
+        )
         recipe = Recipe.of(task, self.recipes)
         tree = place / "checkout"
         self.repositories.checkout(task.repo, task.base_commit, tree)
@@ -505,9 +508,9 @@ class LocalVenv:
         must(git(["checkout", "-q", "-f", "."], tree), "The checkout can't be reset", f"Remove {place}.")
         must(git(["clean", "-q", "-fd"], tree), "The checkout can't be cleaned", f"Remove {place}.")
         if patch and not apply_roughly(tree, patch).ok:
-            raise PatchRefusedError(f"The change of {task.id} can't be applied to its checkout.", fix="Look at the change.")
+            raise PatchRefusedError(f"The change of {task.id} can't be applied to its checkout.", fix="Check the change.")
         if task.test_patch:
-            must(apply(tree, task.test_patch), f"The test patch of {task.id} can't be applied", "Look at the data.")
+            must(apply(tree, task.test_patch), f"The test patch of {task.id} can't be applied", "Check the data.")
         command = ["sh", "-c", command_for(task, shlex.quote(str(_python_in(place / "venv"))))]
         variables = plain_environment(HOME=str(place), PYTHONDONTWRITEBYTECODE="1", PYTHONHASHSEED="0")
         return run(command, tree, timeout=timeout, environment=variables)
@@ -520,7 +523,7 @@ def _python_in(venv: Path) -> Path:
 
 @dataclass
 class Grader:
-    """Grade with the first trusted environment for a task. Every arm uses the same environment.
+    """Grades with the first environment trusted for a task. Every arm uses the same environment.
 
     An environment is trusted if the gold patch passes in it twice and the tests fail in it without that patch.
     """
@@ -533,9 +536,9 @@ class Grader:
     _lock: Lock = field(default_factory=Lock)
 
     def grade(self, task: SweTask, patch: str) -> TaskVerdict:
-        """Grade a patch. If no environment is trusted with the task, the verdict is unscored and states the reason.
+        """Grade a patch. If no environment is trusted for the task, the verdict is unscored and states the reason.
 
-        A change that can't be applied, or makes the tests run out of time, does not resolve the task.
+        A change that can't be applied, or that makes the tests time out, does not resolve the task.
         """
         environment, why = self.trusted(task)
         if environment is None:
@@ -572,10 +575,10 @@ class Grader:
             if not why:
                 return environment, ""
             reasons.append(f"{environment.name}: {why}")
-        return None, "; ".join(reasons) or "there is no environment to grade in"
+        return None, "; ".join(reasons) or "there is no environment for grading"
 
     def _doubt(self, environment: Environment, task: SweTask) -> str:
-        """Return the reason not to trust the environment with the task, or an empty string."""
+        """Return why the environment is not trusted for the task, or an empty string."""
         gold = environment.evaluate(task, task.gold, self.timeout)
         verdict = judge(task, gold.output, gold.code)
         if gold.timed_out:

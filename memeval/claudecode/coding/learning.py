@@ -52,7 +52,7 @@ def attempts(records: Iterable[StepRecord]) -> list[Attempt]:
 
 
 def _ungraded(records: Iterable[StepRecord]) -> dict[str, str]:
-    """Return the tasks with a completed session that could not be graded, and the reasons."""
+    """Return the tasks whose session was completed but could not be graded, with the reasons."""
     return {
         record.step.id: record.scores[0].reason
         for record in records

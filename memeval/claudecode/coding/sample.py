@@ -1,4 +1,4 @@
-"""The benchmark `sample-code`. It runs anywhere without a download and shows the whole procedure in minutes.
+"""The benchmark `sample-code`. It runs anywhere without a download and demonstrates the whole procedure in minutes.
 
 The first task of a sequence states a fact that the next three tasks need and that is nowhere in the repository. Each task starts
 from the same files, so its result depends only on memory and not on the outcome of earlier tasks.
@@ -87,7 +87,9 @@ def load(path: Path) -> SampleRepository:
             tasks=tuple(_task(task) for task in raw["tasks"]),
         )
     except (OSError, tomllib.TOMLDecodeError, KeyError, ValueError, TypeError) as error:
-        raise DataError(f"{path}: {type(error).__name__}: {error}.", fix="Repair the file; docs/run_bench.md says how.") from None
+        raise DataError(
+            f"{path}: {type(error).__name__}: {error}.", fix="Repair the file as described in docs/run_bench.md."
+        ) from None
 
 
 def _task(raw: Mapping[str, Any]) -> SampleTask:
@@ -110,7 +112,7 @@ OPTIONS: Mapping[str, Any] = {"again": False, "test_timeout": 60.0}
 class SampleCode(Family):
     """The `sample-code` family.
 
-    The option `again` repeats all tasks but the last at the end, to measure forgetting. `test_timeout` is in seconds.
+    The option `again` repeats all tasks except the last at the end, to measure forgetting. `test_timeout` is in seconds.
     """
 
     def __init__(self, name: str, options: FamilyOptions) -> None:
@@ -133,12 +135,12 @@ class SampleCode(Family):
         return [Need("git (optional)", shutil.which("git") is not None, "Install git, so that checkouts have a history.")]
 
     def about(self) -> Mapping[str, Any]:
-        """Describe the data by their hash, counts and licence."""
+        """Describe the data by its hash, counts and licence."""
         tasks = sum(len(repository.tasks) for repository in self._repositories.values())
         return {
             "name": self._name,
             "display_name": "Sample repositories",
-            "description": "Five tiny repositories; what the first task tells is needed by the three that follow.",
+            "description": "Five tiny repositories; the first task gives information that the next three need.",
             "data_hash": data_hash(self._folder),
             "cases": len(self._repositories),
             "questions": tasks,
@@ -174,7 +176,7 @@ class SampleCode(Family):
         return learning.summary(records, without)
 
     def validate(self, selection: Selection) -> Iterator[tuple[str, str]]:
-        """Yield each task with the problems of the task or its repository, an empty string if it can be graded."""
+        """Yield each task with the problems of the task or its repository, or an empty string if it can be graded."""
         for repository in self._repositories.values():
             found = problems(repository)
             for task in repository.tasks:
@@ -221,11 +223,11 @@ def _category(number: int) -> str:
 
 
 def problems(repository: SampleRepository) -> list[str]:
-    """List the faults of a repository of `sample-code`, if any. All tests are run several times."""
+    """List the problems of a `sample-code` repository, if any. All tests are run several times."""
     found = list(leaks(repository))
     for number, task in enumerate(repository.tasks):
         if outcome(repository, task, "") != 0.0:
-            found.append(f"{task.id}: passes before anything is done")
+            found.append(f"{task.id}: passes before any change")
         if outcome(repository, task, task.gold) != 1.0:
             found.append(f"{task.id}: does not pass after the gold patch")
         guess = task.gold.replace(*repository.guess)
@@ -241,12 +243,12 @@ def leaks(repository: SampleRepository) -> Iterator[str]:
     later = {task.id: task.prompt for task in repository.tasks[1:]}
     for need in repository.needs:
         if need not in repository.tasks[0].prompt:
-            yield f"{repository.name}: the first task does not tell {need!r}"
+            yield f"{repository.name}: the first task does not mention {need!r}"
         shown = {**later, **repository.files}
         yield from (f"{name}: tells {need!r}" for name, text in shown.items() if need.lower() in text.lower())
     for task in repository.tasks:
         added = {line[1:].strip() for line in task.gold.splitlines() if line.startswith("+") and len(line) > 30}
-        yield from (f"{task.id}: the prompt holds a line of the gold patch" for line in added if line in task.prompt)
+        yield from (f"{task.id}: the prompt contains a line of the gold patch" for line in added if line in task.prompt)
 
 
 def outcome(repository: SampleRepository, task: SampleTask, patch: str) -> float | None:

@@ -18,7 +18,7 @@ JUDGE = "tests"
 EDITING = ("Bash", "Read", "Write", "Edit", "Glob", "Grep")
 """Tools of a coding session in every arm."""
 AGAIN = "#again"
-"""Suffix of the ids of tasks that are repeated after their sequence."""
+"""Suffix of the ids of tasks repeated after their sequence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Chain:
 
 
 def sequences(chains: Iterable[Chain], selection: Selection, again: bool) -> Iterator[StepSequence]:
-    """Return the steps of the selected tasks. A dev slice takes whole chains, since later tasks depend on the first one."""
+    """Return the steps of the selected tasks. A dev slice takes whole chains, because later tasks depend on the first one."""
     every = list(chains)
     kept = _dev_slice(every, selection)
     refs = [(chain, number) for chain in kept for number in range(len(chain.tasks))]
@@ -105,10 +105,10 @@ def _evidence(verdict: TaskVerdict, patch: str) -> dict[str, str]:
 
 
 def failed_session(result: SessionResult) -> str:
-    """Return the reason why a session can't be graded, or an empty string if its folder can be graded.
+    """Return why a session can't be graded, or an empty string if its folder can be graded.
 
-    If an agent used up its turns or its time, the tests still decide. A session is not graded if it could not work, was stopped
-    by the run's budget, or hung before its first turn.
+    If an agent used up its turns or time, the tests still decide. A session is not graded if it could not work, was
+    stopped by the run's budget, or hung before its first turn.
     """
     if result.error is ErrorKind.TIMEOUT and not result.turns and not result.tool_calls:
         return "the session hung before it did anything"
@@ -137,4 +137,4 @@ def _as(value: Any, default: Any, where: str) -> Any:
             value = None
     if isinstance(default, str) and isinstance(value, str):
         return value
-    raise ConfigError(f"{where} takes a value like {default!r}.", fix="Correct it.")
+    raise ConfigError(f"{where} must be a value like {default!r}.", fix="Correct it.")

@@ -1,8 +1,8 @@
 """The benchmarks `swe-bench-cl`, `swe-contextbench` and `contextbench`, which use real repositories at real commits.
 
-Tasks of a sequence share a memory. SWE-Bench-CL defines its own sequences. Elsewhere a sequence consists of a repository's
-tasks in chronological order. If the data include experience with other tasks (a condition of SWE-ContextBench), each task is
-a sequence of its own, which starts after the replay of that experience.
+Tasks of a sequence share a memory. SWE-Bench-CL defines its own sequences. Elsewhere, a sequence consists of a
+repository's tasks in chronological order. If the data includes experience with other tasks (a condition of
+SWE-ContextBench), each task is a separate sequence that starts after the replay of that experience.
 
 For ContextBench, the scores also include the share of the relevant code that an agent read.
 """
@@ -57,11 +57,11 @@ _LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
 @family("swe-contextbench")
 @family("contextbench")
 class SweTasks(Family):
-    """Coding tasks graded by tests. The options are the loader's and the following.
+    """Coding tasks graded by tests. The options are those of the loader, and the following.
 
-    `again` (repeat all tasks of a sequence but the last), `grading` (auto, docker, local or none), `checkouts` (folder with
-    clones), `git_base` (git server for all other repositories), `python` and `recipes` (interpreter and packages of local
-    environments), `test_timeout` (seconds for one task's tests).
+    `again` (repeat all tasks of a sequence except the last), `grading` (auto, docker, local or none), `checkouts`
+    (folder with clones), `git_base` (git server for all other repositories), `python` and `recipes` (interpreter and
+    packages of local environments), `test_timeout` (seconds for one task's tests).
     """
 
     def __init__(self, name: str, options: FamilyOptions) -> None:
@@ -91,11 +91,15 @@ class SweTasks(Family):
         return (
             self._data_need(),
             Need("git", shutil.which("git") is not None, "Install git."),
-            Need("docker engine (optional)", not docker, f"{docker}: tasks are graded in virtual environments where that works."),
+            Need(
+                "docker engine (optional)",
+                not docker,
+                f"{docker}: tasks are graded in virtual environments where this is possible.",
+            ),
         )
 
     def _data_need(self) -> Need:
-        """Check that the data are available, without fetching anything."""
+        """Check that the data is available, without fetching anything."""
         try:
             replace(self._context.sources, offline=True).resolve(self._spec, self._data)
         except (DataError, ConfigError) as error:
@@ -104,7 +108,7 @@ class SweTasks(Family):
         return Need("data", True)
 
     def about(self) -> Mapping[str, Any]:
-        """Describe the benchmark by its spec, the hash of its data, and the options."""
+        """Describe the benchmark by its spec, the hash of its data and the options."""
         data = self._benchmark.data_hash()
         return {"name": self.name, "data_hash": data, "spec": to_plain(self._spec), "options": dict(self._options)}
 
@@ -117,13 +121,13 @@ class SweTasks(Family):
         assert step.question is not None
         task = SweTask.of(step.question)
         if not task.repo or not task.base_commit:
-            raise DataError(f"{task.id} has no repository or no commit.", fix="Look at the data.")
+            raise DataError(f"{task.id} has no repository or no commit.", fix="Check the data.")
         self._repositories.checkout(task.repo, task.base_commit, work / step.folder)
 
     def grade(self, step: Step, result: SessionResult, work: Path) -> Sequence[Score]:
         """Score a task by the tests of SWE-bench.
 
-        The task is unscored if the tests can't be run. For ContextBench, the code read by the agent is also scored.
+        The task is unscored if the tests can't be run. For ContextBench, the code read by the agent is scored as well.
         """
         assert step.question is not None
         looked = session_scores(result.tool_calls, step.question.metadata.get("gold_blocks", ()), work / step.folder)
@@ -146,14 +150,14 @@ class SweTasks(Family):
         return learning.summary(records, without)
 
     def validate(self, selection: Selection) -> Iterator[tuple[str, str]]:
-        """Yield each task with the reason why it can't be graded on this machine, an empty string if it can be."""
+        """Yield each task with the reason why it can't be graded on this machine, or an empty string if it can."""
         for sequence in self.sequences(selection):
             for step in sequence.steps:
                 if step.kind is StepKind.TASK and step.question is not None and not step.payload["again"]:
                     yield step.id, self._grader.trusted(SweTask.of(step.question))[1]
 
     def _change(self, task: SweTask, agent: Path) -> str:
-        """Return the agent's changes except those to files of the test patch."""
+        """Return the agent's changes, except those to files of the test patch."""
         if not agent.is_dir():
             return ""
         with tempfile.TemporaryDirectory(prefix="clean-") as scratch:
@@ -210,7 +214,7 @@ def _group(case: Case) -> str:
 
 
 def _place(case: Case) -> tuple[int, float]:
-    """Return the sort key of a task: its position in the sequence if known, else its time."""
+    """Return the sort key of a task: its position in the sequence if known, otherwise its time."""
     at = case.questions[0].at or _LONG_AGO
     return int(case.metadata.get("position", 0)), at.timestamp() if at.tzinfo else at.replace(tzinfo=UTC).timestamp()
 
@@ -232,7 +236,7 @@ _CHANGING = ("Edit", "Write")
 
 
 def session_scores(calls: Iterable[ToolCall], gold: Sequence[Block], folder: Path) -> list[Score]:
-    """Return the scores of a session. The result is empty if the task has no gold context."""
+    """Return the scores of a session, or nothing if the task has no gold context."""
     return context_scores(lines_seen(calls, folder), [(file, start, end) for file, start, end in gold])
 
 

@@ -230,7 +230,7 @@ def test_swe_contextbench_reports_wrong_conditions_and_missing_experience(load: 
     folder = swe_folder(tmp_path)
     with pytest.raises(ConfigError, match="oracle-full"):
         list(load("swe-contextbench", folder, condition="best").cases())
-    with pytest.raises(DataError, match="needs transcripts"):
+    with pytest.raises(DataError, match="requires transcripts"):
         list(load("swe-contextbench", folder, condition="free-full").cases())
     with pytest.raises(DataError, match="FAIL_TO_PASS"):
         list(load("swe-contextbench", [task(1, FAIL_TO_PASS="[unclosed")]).cases())

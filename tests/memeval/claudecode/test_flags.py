@@ -41,12 +41,12 @@ def run(world: FakeWorld, *flags: str) -> Result:
         ("--settle-timeout -1", "-1.0 is not in the range x>0"),
         ("--version new", "--version 'new' is not a results version"),
         ("--run-id ../x", "'../x' is not a run id"),
-        ("--judge llm", "The judge llm needs a model"),
+        ("--judge llm", "The judge llm requires a model"),
         ("--judge-model openai/x", "OPENAI_API_KEY"),
         ("--plugin-setting colour=red", "there is no setting 'colour'"),
         ("--plugin-setting floor=high", "floor"),
-        ("--plugin-setting home=/elsewhere", "a home of its own"),
-        ("--plugin-setting openai_api_key=secret", "would be kept in a file"),
+        ("--plugin-setting home=/elsewhere", "its own home"),
+        ("--plugin-setting openai_api_key=secret", "would be stored in a file"),
         ("--plugin-setting openai_api_key=$NOT_SET", "that variable is not set"),
     ],
 )
@@ -69,7 +69,7 @@ def test_a_key_of_the_plugin_comes_from_a_variable_and_is_kept_nowhere(asked: Fa
 
 
 def test_memory_that_cannot_be_taken_is_reported_before_the_arm_without_memory_is_paid_for(asked: FakeWorld) -> None:
-    for mode, message in (("off,plugin", "There is no run 'none-such'"), ("off", "--memory-from is for arms that remember")):
+    for mode, message in (("off,plugin", "There is no run 'none-such'"), ("off", "--memory-from requires arms with a memory")):
         done = run(asked, "-b", "forty", "--mode", mode, "--memory-from", "none-such")
         assert (done.exit_code, message in done.stderr) == (2, True), done.stderr
     assert asked.calls() == []
@@ -101,7 +101,7 @@ def test_a_folder_that_cannot_be_written_is_reported_without_a_traceback(asked: 
 
 def test_a_budget_of_nothing_starts_no_session(asked: FakeWorld) -> None:
     done = run(asked, "-b", "forty", "--mode", "off", "--no-probe", "--budget-usd", "0")
-    assert (done.exit_code, "Nothing is left of the budget" in done.stderr) == (3, True), done.output
+    assert (done.exit_code, "The remaining budget is too small" in done.stderr) == (3, True), done.output
     assert asked.calls() == []
 
 

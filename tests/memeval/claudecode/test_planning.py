@@ -58,7 +58,7 @@ def test_more_conversations_find_smaller_differences(sample: Any) -> None:  # no
     whole = list(sample.sequences(Selection()))
     found = [outlook("sample", "plugin:off", whole[:count]).smallest_detectable for count in (2, 4, 6)]
     assert [one or 1.0 for one in found] == sorted((one or 1.0 for one in found), reverse=True)
-    assert "are too few to find any difference" in outlook("sample", "plugin:off", whole[:1]).line
+    assert "are too few to detect any difference" in outlook("sample", "plugin:off", whole[:1]).line
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_primary_comparison_must_be_of_two_arms_of_the_command() -> None:
     assert primary_of("plugin:builtin", cells, grid=False) == "plugin:builtin"
     assert primary_of("", cells, grid=True) == "grid"
     for wrong in ("plugin", "plugin:plugin", "plugin:notes", "grid"):
-        with pytest.raises(ConfigError, match="names no two arms"):
+        with pytest.raises(ConfigError, match="does not consist of two arms"):
             primary_of(wrong, cells, grid=False)
 
 

@@ -145,7 +145,7 @@ def test_when_nobody_answers_there_is_one_message(world: FakeWorld) -> None:
     world.questions(2)
     done = world.bench("-b", "forty", "--base-url", "http://127.0.0.1:9")
     assert done.returncode == 2
-    assert done.stderr.startswith("Error: Nobody answers at http://127.0.0.1")
+    assert done.stderr.startswith("Error: No response from http://127.0.0.1")
     assert world.calls() == []
 
 
@@ -295,7 +295,7 @@ def test_all_are_the_benchmarks_that_have_what_they_need_the_users_own_data_coun
     assert "swe-contextbench" in more.stdout, more.stderr
     validated = world.bench("-b", "swe-contextbench", "--offline", "--data", str(world.folder / "tasks"), "--validate", "--json")
     (reason,) = json.loads(validated.stdout)["swe-contextbench"].values()
-    assert reason == "the task's data have no test_patch, FAIL_TO_PASS"
+    assert reason == "the task's data has no test_patch, FAIL_TO_PASS"
 
 
 @pytest.mark.slow

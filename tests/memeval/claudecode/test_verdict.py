@@ -97,7 +97,7 @@ def test_questions_of_a_single_conversation_say_nothing_about_others() -> None:
             question["cluster"] = "one"
     summary = compare_all(cell_values(results), 1)
     assert summary["comparisons"][0]["verdict"] == "not enough data to say"
-    assert "ask about more of them" in lines_of(summary)[0]
+    assert "use more of them" in lines_of(summary)[0]
 
 
 def test_a_crash_is_left_out_and_a_timeout_is_wrong() -> None:

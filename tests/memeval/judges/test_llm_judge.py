@@ -120,7 +120,7 @@ def test_prompts_can_be_replaced(server: ModelServer) -> None:
 def test_a_broken_prompt_or_a_missing_model_is_reported_before_the_run() -> None:
     with pytest.raises(ConfigError, match="placeholder"):
         open_judge("llm", ScriptedModel(default="yes"), {"prompt": "{question} only"})
-    with pytest.raises(ConfigError, match="needs a model"):
+    with pytest.raises(ConfigError, match="requires a model"):
         open_judge("llm")
 
 

@@ -62,7 +62,7 @@ def test_metrics_of_answers_get_an_answer_and_the_others_what_was_retrieved(word
     assert set(after) == {words, "efficiency"} and after[words]["value"] == 3.0
     assert 0 < after["efficiency"]["value"] < 1 and after["efficiency"]["status"] == "scored"
     unknown = question_scores(Observation(QUESTION, pieces, answer=Answer("x", "m", ""), memories="x"))
-    assert {"metric": "efficiency", "value": None, "status": "skipped", "reason": "the model does not tell tokens"} in unknown
+    assert {"metric": "efficiency", "value": None, "status": "skipped", "reason": "the model does not report tokens"} in unknown
 
 
 def test_a_name_can_be_registered_once_only(words: str) -> None:

@@ -80,7 +80,7 @@ def test_reciprocal_rank_looks_no_further_than_k() -> None:
 def test_nothing_retrieved_is_zero_but_nothing_known_is_unscored(name: str) -> None:
     assert metric(name)([], ["a"], 5) == 0.0
     assert metric(name)([["a"]], [], 5) is None, "no gold"
-    assert metric(name)([[], []], ["a"], 5) is None, "the provider does not tell sources"
+    assert metric(name)([[], []], ["a"], 5) is None, "the provider does not report sources"
     assert metric(name)([["a"]], ["a"], 0) is None
     assert metric(name)([[], ["a"]], ["a"], 1) == 0.0, "a piece without a source is a miss among others"
 

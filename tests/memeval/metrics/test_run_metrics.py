@@ -88,7 +88,7 @@ def test_percentiles_are_ordered_and_within_the_values(values: list[float]) -> N
 
 
 def test_a_percentile_of_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="needs values"):
+    with pytest.raises(ValueError, match="requires values"):
         percentile([], 0.5)
 
 

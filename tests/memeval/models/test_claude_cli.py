@@ -123,7 +123,7 @@ def test_a_run_over_its_time_is_ended_with_its_children(tmp_path: Path) -> None:
     pids, script = tmp_path / "pids", tmp_path / "claude"
     script.write_text(f"#!/bin/sh\nsleep 600 &\necho $$ $! > {pids}\nwait\n")  # a shell starts at once, also under load
     script.chmod(0o755)
-    with pytest.raises(ModelError, match="did not answer within 1 s") as caught:
+    with pytest.raises(ModelError, match="did not respond within 1 s") as caught:
         open_model("claude-cli/haiku", {"command": str(script), "timeout": 1}).complete(ASK)
     assert caught.value.transient
     assert len(pids.read_text().split()) == 2

@@ -513,4 +513,4 @@ def test_check_names_a_clear_call_that_leaves_everything_behind(api: FakeApi, tm
     done = CliRunner().invoke(build(), ["check", str(path)])
     assert done.exit_code == 0, done.output
     assert "HTTP 404 Not Found, in ignoreStatus" in done.stdout
-    assert "still holds something after it was cleared" in done.stderr
+    assert "still contains something after it was cleared" in done.stderr

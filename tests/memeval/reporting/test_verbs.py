@@ -74,11 +74,11 @@ def test_the_latex_of_one_run_can_be_included_in_a_document(memeval: Call) -> No
     (("results", "good", "--latex", "--markdown"), "not both"),
     (("results", "good", "--json", "--latex"), "leave --latex out"),
     (("results", "good", "--json", "--metric", "f1"), "leave --metric out"),
-    (("results", "good", "bad", "--questions"), "--questions is for one run"),
+    (("results", "good", "bad", "--questions"), "--questions is only for one run"),
     (("results", "good", "bad", "--metric", "f9"), "has no metric 'f9'"),
-    (("compare", "good", "bad", "same", "--questions"), "compares two runs"),
-    (("export", "good", "--format", "csv", "--level", "turn"), "--level is for"),
-    (("regress", "good", "--set", "x", "--baseline", "bad"), "leave --baseline"),
+    (("compare", "good", "bad", "same", "--questions"), "requires two runs"),
+    (("export", "good", "--format", "csv", "--level", "turn"), "--level is only for"),
+    (("regress", "good", "--set", "x", "--baseline", "bad"), "omit --baseline"),
 ])  # fmt: skip
 def test_a_flag_that_would_be_ignored_is_refused(memeval: Call, arguments: tuple[str, ...], said: str) -> None:
     done = memeval(*arguments)

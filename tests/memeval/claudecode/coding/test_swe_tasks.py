@@ -165,15 +165,15 @@ def test_tests_decide_in_a_local_environment(world: World, tmp_path: Path) -> No
 
 def test_an_environment_in_which_the_gold_patch_fails_grades_nothing(world: World, tmp_path: Path) -> None:
     task = task_of(world, PASS_TO_PASS=json.dumps(["test_calc.py::test_needs_a_compiler"]))
-    verdict = Grader([local(world, tmp_path, task)], "no docker engine answers", 60).grade(task, task.gold)
+    verdict = Grader([local(world, tmp_path, task)], "no docker engine responds", 60).grade(task, task.gold)
     assert verdict.value is None
-    assert "no docker engine answers" in verdict.reason and "gold patch does not pass" in verdict.reason
+    assert "no docker engine responds" in verdict.reason and "gold patch does not pass" in verdict.reason
 
 
 def test_tasks_without_tests_or_environment_are_unscored(world: World) -> None:
-    assert Grader([], "", 1).grade(task_of(world, FAIL_TO_PASS="[]"), "").reason == "the task's data have no FAIL_TO_PASS"
-    verdict = Grader([], "no docker engine answers", 1).grade(task_of(world), "")
-    assert (verdict.value, verdict.reason) == (None, "no docker engine answers")
+    assert Grader([], "", 1).grade(task_of(world, FAIL_TO_PASS="[]"), "").reason == "the task's data has no FAIL_TO_PASS"
+    verdict = Grader([], "no docker engine responds", 1).grade(task_of(world), "")
+    assert (verdict.value, verdict.reason) == (None, "no docker engine responds")
 
 
 @dataclass
@@ -354,9 +354,9 @@ def test_a_package_that_cannot_be_installed_leaves_the_task_unscored_and_is_not_
     task = shop(tmp_path)["total"]
     repositories = Repositories(tmp_path / "commits", tmp_path / "clones")
     environment = LocalVenv(repositories, tmp_path / "environments")
-    verdict = Grader([environment], "no docker engine answers", 60).grade(task, task.gold)
+    verdict = Grader([environment], "no docker engine responds", 60).grade(task, task.gold)
     assert verdict.value is None
-    assert "no docker engine answers; virtual environment: acme__shop-total can't be installed here" in verdict.reason
+    assert "no docker engine responds; virtual environment: acme__shop-total can't be installed here" in verdict.reason
     (tmp_path / "clones").rename(tmp_path / "moved")
     with pytest.raises(DataError, match="can't be installed here"):
         environment.evaluate(task, "", 60)
@@ -377,7 +377,7 @@ def test_tasks_are_validated_by_name_before_anything_is_paid_for(world: World, t
     task = task_of(world)
     good, bad = FinishedCheck(0, log(task)), FinishedCheck(1, log(task, "test_calc.py::test_double"))
     family.__dict__["_grader"] = Grader([Played([good, bad, good])], "", 60)
-    assert dict(family.validate(Selection())) == {"acme__calc-1": "", "acme__calc-2": "the task's data have no FAIL_TO_PASS"}
+    assert dict(family.validate(Selection())) == {"acme__calc-1": "", "acme__calc-2": "the task's data has no FAIL_TO_PASS"}
     with pytest.raises(ConfigError, match="option recipes"):
         dict(SweTasks("swe-contextbench", options_of(tmp_path / "tasks", recipes="/no/file")).validate(Selection()))
 
@@ -415,7 +415,7 @@ esac"""
 def test_without_an_engine_or_image_the_reason_is_reported(world: World, tmp_path: Path) -> None:
     assert "not installed" in Docker(str(tmp_path / "nothing")).engine()
     dead = Docker(fake_docker(tmp_path, "echo Cannot connect to the daemon; exit 1"))
-    assert dead.engine() == "no docker engine answers (Cannot connect to the daemon)"
+    assert dead.engine() == "no docker engine responds (Cannot connect to the daemon)"
     task = task_of(world)
     assert "can't be pulled" in Grader([dead], "", 60).grade(task, task.gold).reason
     broken = Docker(fake_docker(tmp_path, 'case "$1" in run) echo "patch does not apply"; exit 1 ;; esac'))
