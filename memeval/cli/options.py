@@ -31,7 +31,7 @@ _NAMES = "Name, or path of a YAML file. Accepts several."
 what_options = _all([
     click.option("--benchmarks", "--benchmark", "-b", "benchmarks", multiple=True, help=_NAMES),
     click.option("--providers", "--provider", "-p", "providers", multiple=True, help=_NAMES),
-    click.option("--data", multiple=True, metavar="PATH|NAME=PATH", help="Your copy of the data; with several benchmarks, by name."),
+    click.option("--data", multiple=True, metavar="PATH|NAME=PATH", help="Your copy of the data (of several, by name)."),
     click.option("--run-id", help="Id of the run; with several cells, the prefix of their ids."),
 ])  # fmt: skip
 

@@ -154,9 +154,7 @@ class Results:
         return await ctx.page("results/live.html", progress=now, latest=rows, problems=problems)
 
     async def question(self, ctx: Context) -> Reply:
-        """Show a question with its answer, the retrieved passages, and the prompts and replies of the answering model
-        and the judge.
-        """
+        """Show a question with its answer, the retrieved passages, and all prompts and replies."""
         library, name = self._library(ctx), ctx.path["run"]
         detail = await ask(library.question, name, ctx.path["question"])
         runs = await ask(library.runs)
