@@ -8,9 +8,10 @@ Both built-in parts and plug-ins are registered with a decorator:
 A registry is populated on first use by importing the modules of its package and then the entry points of its group
 (`memeval.providers`, `memeval.benchmarks`, `memeval.judges`, `memeval.metrics`, `memeval.question_metrics`, `memeval.models`).
 
-Specs of providers and benchmarks are searched in this order, and the first match wins: folders given by the caller, folders
-in `MEMEVAL_CONFIG_PATH`, `./memeval.d`, `~/.config/memeval`, packages under the entry points `memeval.configs`,
-`memeval/configs`. Each contains `providers/*.yaml` and `benchmarks/*.yaml`, with each file named after its spec.
+Specs of providers and benchmarks are searched in this order, and the first match wins: folders given by the caller,
+folders in `MEMEVAL_CONFIG_PATH`, `./memeval.d`, `~/.config/memeval`, packages under the entry points
+`memeval.configs`, `memeval/configs`. Each contains `providers/*.yaml` and `benchmarks/*.yaml`. Each file is named
+after its spec.
 """
 
 from __future__ import annotations
@@ -132,7 +133,7 @@ Spec = TypeVar("Spec", ProviderSpec, BenchmarkSpec, SuiteSpec)
 
 @dataclass(frozen=True, slots=True)
 class Catalog:
-    """Finds specs. `environ` contains the variables available to files, and `own` holds providers without a file."""
+    """Finds specs. `environ` contains the variables available to files, and `own` contains providers without a file."""
 
     folders: tuple[Path, ...]
     environ: Mapping[str, str]
@@ -140,7 +141,7 @@ class Catalog:
 
     @classmethod
     def default(cls, extra: Sequence[Path] = (), environ: Mapping[str, str] | None = None) -> Catalog:
-        """Create a catalog of the folders listed above. Raises ConfigError for a folder in `extra` that doesn't exist."""
+        """Create a catalog of the folders listed above. Raises ConfigError if a folder in `extra` doesn't exist."""
         variables = os.environ if environ is None else environ
         for folder in extra:
             if not folder.is_dir():

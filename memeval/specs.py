@@ -1,8 +1,8 @@
 """Typed specs of providers and benchmarks, and their reader for YAML files.
 
-The field `base_url` is the key `baseUrl` in the file. A field without a default is required. Pydantic checks names, types and
-values. The `check` method of each class checks rules between keys and yields pairs of a dotted key and a problem. Every error
-includes the file, the line and the key. This is the only module that imports PyYAML and pydantic.
+The field `base_url` is the key `baseUrl` in the file. A field without a default is required. Pydantic checks names,
+types and values. The `check` method of each class checks rules between keys and yields pairs of a dotted key and a
+problem. Every error includes the file, line and key. This is the only module that imports PyYAML and pydantic.
 
 `${VAR}` and `${VAR:-default}` (upper-case names) are environment variables, expanded when a file is read. Other `${…}`
 placeholders belong to a provider's templates and are kept. `$${VAR}` results in the text `${VAR}`.
@@ -56,7 +56,7 @@ def spec(kind: type[Value]) -> type[Value]:
 class _Scalar(str):
     """A scalar in a file.
 
-    It holds the original text, which is used for text fields (`1.10`), and the `value` resolved by YAML.
+    Contains the original text, which is used for text fields (`1.10`), and the `value` resolved by YAML.
     """
 
     value: Any = None
@@ -73,7 +73,7 @@ def _plain(value: Any) -> Any:
 def _whole(value: Any) -> Any:
     plain = _plain(value)
     if isinstance(plain, bool) or not isinstance(plain, int):
-        raise PydanticCustomError("rule", "must be a whole number, not {shown}", {"shown": _shown(plain)})
+        raise PydanticCustomError("rule", "must be an integer, not {shown}", {"shown": _shown(plain)})
     return plain
 
 
@@ -122,18 +122,18 @@ def _unknown_places(template: str) -> set[str]:
 
 
 def _expression_fault(text: str) -> str:
-    """Describe the fault in a regular expression. The result is empty if there is none."""
+    """Describe the error in a regular expression, or return an empty text if there is none."""
     try:
         re.compile(text)
     except re.error as error:
-        return f"is no regular expression: {error}"
+        return f"is not a regular expression: {error}"
     return ""
 
 
 def _pattern_fault(text: str) -> str:
-    """Describe the fault in a regular expression for splitting text into results.
+    """Describe the error in a regular expression for splitting text into results.
 
-    The result is empty if there is none.
+    Returns an empty text if there is none.
     """
     if not text or (fault := _expression_fault(text)):
         return fault if text else ""
@@ -144,21 +144,21 @@ _is_url = _rule(
     lambda text: text.startswith(("http://", "https://")),
     lambda text: f"is {text!r}, which does not begin with http:// or https://",
 )
-_is_time = _rule(lambda value: 0 < value < math.inf, lambda value: f"is {value:g}, which is no time in seconds above 0")
-_is_least_0 = _rule(lambda value: 0 <= value < math.inf, lambda value: f"is {value:g}, but must be 0 or more")
+_is_time = _rule(lambda value: 0 < value < math.inf, lambda value: f"is {value:g}, but must be a positive number of seconds")
+_is_least_0 = _rule(lambda value: 0 <= value < math.inf, lambda value: f"is {value:g}, but must be at least 0")
 _is_method = _rule(lambda text: text.upper() in METHODS, lambda text: f"is {text!r}, which is not one of {', '.join(METHODS)}")
 _is_run_id_format = _rule(
     lambda text: not _unknown_parts(text),
     lambda text: f"has ${{{min(_unknown_parts(text))}}}; known are ${{runId}}, ${{benchmark}}, ${{caseId}}",
 )
-_are_cut_offs = _rule(lambda ks: all(k >= 1 for k in ks), lambda ks: f"has {min(ks)}; cut-offs are 1 or more")
+_are_cut_offs = _rule(lambda ks: all(k >= 1 for k in ks), lambda ks: f"has {min(ks)}; cut-offs must be at least 1")
 _are_levels = _rule(
     lambda levels: {"session", "turn"}.issuperset(levels),
     lambda levels: f"has {next(one for one in levels if one not in ('session', 'turn'))!r}; known are session, turn",
 )
 _is_pattern = _rule(lambda text: not _pattern_fault(text), lambda text: _pattern_fault(text))
 _is_share = _rule(lambda value: 0 <= value <= 1, lambda value: f"is {value:g}, but must be from 0 to 1")
-_is_least_1 = _rule(lambda value: value >= 1, lambda value: f"is {value}, but must be 1 or more")
+_is_least_1 = _rule(lambda value: value >= 1, lambda value: f"is {value}, but must be at least 1")
 _is_strategy = _one_of("turns", "sentences", "words", "characters")
 _is_escape = _one_of("", "html", "json")
 _are_fields = _rule(
@@ -167,14 +167,14 @@ _are_fields = _rule(
 )
 _is_template = _rule(
     lambda text: not text or ("{text}" in text and not _unknown_places(text)),
-    lambda text: f"must hold {{text}}, and besides it only {{speaker}}, {{role}}, {{date}}, not {text!r}",
+    lambda text: f"must contain {{text}}, and otherwise only {{speaker}}, {{role}}, {{date}}, not {text!r}",
 )
 _is_expression = _rule(lambda text: not _expression_fault(text), lambda text: _expression_fault(text))
 _is_granularity = _one_of("session", "round", "turn")
 _is_any_granularity = _one_of("", "session", "round", "turn")
 _is_entry_name = _rule(
     lambda text: re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,59}", text) is not None,
-    lambda text: f"is {text!r}; write letters, digits, spaces, dots, dashes and underscores",
+    lambda text: f"is {text!r}; use letters, digits, spaces, dots, dashes and underscores",
 )
 Least0 = Annotated[Number, AfterValidator(_is_least_0)]
 
@@ -232,7 +232,7 @@ class SourceType(StrEnum):
 class IngestionMode(StrEnum):
     """The mode of ingesting sessions.
 
-    The modes are all at once, one by one, and one by one with a wait for indexing after each session.
+    All at once, one by one, or one by one with a wait for indexing after each session.
     """
 
     BULK = "bulk"
@@ -242,7 +242,7 @@ class IngestionMode(StrEnum):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class SpecOrigin:
-    """The file of a spec and the line of each key. `lines` maps dotted paths to line numbers, counted from 1."""
+    """The file of a spec and the line of each key. `lines` maps dotted paths to line numbers, starting at 1."""
 
     path: Path = Path()
     lines: Mapping[str, int] = dataclasses.field(default_factory=lambda: EMPTY)
@@ -289,7 +289,7 @@ class AuthSpec:
 class ScopingSpec:
     """The isolation of cases.
 
-    `run_id_format` may contain ${runId}, ${benchmark} and ${caseId}. `field` is the name of the field for type custom.
+    `run_id_format` may contain ${runId}, ${benchmark} and ${caseId}. `field` is the field name for type custom.
     """
 
     type: ScopeType = ScopeType.CUSTOM
@@ -333,7 +333,7 @@ class PagingSpec:
 class EndpointSpec:
     """An API call. Strings in path, query, headers and body may contain ${runTag} and JSONPath (`$.content`).
 
-    `each_id` is for clear. The call is then made once for each id assigned by the system, with the id as `$.id`.
+    With `each_id`, for clear, the call is made once for each id assigned by the system, with the id as `$.id`.
     """
 
     path: str
@@ -371,7 +371,7 @@ class EndpointsSpec:
 class ToolSpec:
     """An MCP tool call. Strings in `arguments` may contain ${runTag} and JSONPath, as in the body of an endpoint.
 
-    `each_id` is for clear. The tool is then called once for each id assigned by the system, with the id as `$.id`.
+    With `each_id`, for clear, the tool is called once for each id assigned by the system, with the id as `$.id`.
     """
 
     tool: str
@@ -542,7 +542,7 @@ class SourceSpec:
 
 @spec
 class SchemaSpec:
-    """The JSONPath of each part, for data that doesn't need a loader of its own.
+    """The JSONPath of each part, for data that doesn't need its own loader.
 
     Paths within a session, turn or question are relative to it. Without `questions`, each record is a case with a single
     question, and the question's paths are relative to the record. `roles` maps the data's own roles to user and assistant.
@@ -573,7 +573,7 @@ class SchemaSpec:
 
 @spec
 class PromptsSpec:
-    """Names or paths of prompt files, or inline text. `judge_by_type` holds a prompt for each unified question type."""
+    """Names or paths of prompt files, or inline text. `judge_by_type` contains a prompt for each unified question type."""
 
     answer: str = ""
     judge: str = ""
@@ -766,7 +766,7 @@ class SuiteSpec:
 
     @property
     def identity(self) -> str:
-        """The name, the version and a digest of the entries, so that a changed file never passes for the original version."""
+        """The name, the version and a digest of the entries. A changed file is never mistaken for the original version."""
         content = json.dumps(to_plain(self.entries), sort_keys=True).encode()
         return f"{self.name} {self.version} {hashlib.sha256(content).hexdigest()[:8]}"
 
@@ -777,21 +777,21 @@ class SuiteSpec:
         names = [entry.name for entry in self.entries]
         for number, name in enumerate(names):
             if name in names[:number]:
-                yield f"entries.{number}.name", f"is {name!r}, as that of an earlier entry"
+                yield f"entries.{number}.name", f"is {name!r}, the same as an earlier entry"
 
 
 def load_suite_spec(path: Path, environ: Mapping[str, str] | None = None) -> SuiteSpec:
-    """Read and check the file of a suite. Raises ConfigError with the file, the line and the key."""
+    """Read and check the file of a suite. Raises ConfigError with the file, line and key."""
     return _checked(_load(path, SuiteSpec, environ))
 
 
 def load_provider_spec(path: Path, environ: Mapping[str, str] | None = None) -> ProviderSpec:
-    """Read and check the file of a provider. Raises ConfigError with the file, the line and the key."""
+    """Read and check the file of a provider. Raises ConfigError with the file, line and key."""
     return _checked(_load(path, ProviderSpec, environ))
 
 
 def load_benchmark_spec(path: Path, environ: Mapping[str, str] | None = None) -> BenchmarkSpec:
-    """Read and check the file of a benchmark. Raises ConfigError with the file, the line and the key."""
+    """Read and check the file of a benchmark. Raises ConfigError with the file, line and key."""
     return _checked(_load(path, BenchmarkSpec, environ))
 
 
@@ -813,7 +813,7 @@ def _checked(found: AnySpec) -> AnySpec:
 def _load(path: Path, kind: type[AnySpec], environ: Mapping[str, str] | None) -> AnySpec:
     file = _File(path, os.environ if environ is None else environ)
     data = file.read()
-    if isinstance(data, dict) and "origin" in data:  # a field of the class, but not a key
+    if isinstance(data, dict) and "origin" in data:  # A field of the class, but not a key.
         raise file.unknown("origin", _keys_of(kind))
     try:
         found = TypeAdapter(kind).validate_python(data, by_alias=True, by_name=False)
@@ -833,7 +833,7 @@ def parse_yaml(text: str, name: str = "<text>") -> Any:
 def to_plain(value: Any) -> Any:
     """Convert a spec to dicts, lists and plain values.
 
-    The result has the same keys as the file. It is used by `describe` and in result files.
+    The result has the same keys as the file. Used by `describe` and in result files.
     """
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         named = ((f.name, getattr(value, f.name)) for f in dataclasses.fields(value) if f.name != "origin")
@@ -877,7 +877,9 @@ class _File:
         try:
             node = yaml.compose(self.path.read_text("utf-8"), Loader=yaml.SafeLoader)
         except OSError as error:
-            raise ConfigError(f"{self.path} can't be read: {error.strerror}.", fix="Check the path and its rights.") from None
+            raise ConfigError(
+                f"{self.path} can't be read: {error.strerror}.", fix="Check the path and its permissions."
+            ) from None
         except UnicodeDecodeError:
             raise ConfigError(f"{self.path} is not UTF-8 text.", fix="Save it as UTF-8.") from None
         except yaml.YAMLError as error:
@@ -888,7 +890,7 @@ class _File:
             raise ConfigError(f"{self.path}:1: the file is empty.", fix="See the docs page on adding one.")
         try:
             return self._value(node, "")
-        except RecursionError:  # an alias that refers to itself
+        except RecursionError:  # An alias that refers to itself.
             raise ConfigError(f"{self.path} is nested too deeply.", fix="Remove the nesting.") from None
 
     def _value(self, node: yaml.Node, key: str) -> Any:
@@ -936,7 +938,7 @@ class _File:
                 return match[0][1:]
             value = self.environ.get(match[1]) or match[2]
             if value is None:
-                problem = f"needs the environment variable {match[1]}, which is not set"
+                problem = f"requires the environment variable {match[1]}, which is not set"
                 raise self.error(key, problem, f"Set {match[1]}, or write ${{{match[1]}:-default}} in the file.")
             return value
 
@@ -954,7 +956,7 @@ class _File:
         near = difflib.get_close_matches(key.rpartition(".")[2], known, n=1, cutoff=0.5)
         hint = f"Did you mean {near[0]}? " if near else ""
         where = f"{self.path}:{self.keys[key]}: {key}"
-        return ConfigError(f"{where} is not a known key.", fix=f"{hint}Known keys there: {', '.join(known)}.")
+        return ConfigError(f"{where} is not a known key.", fix=f"{hint}Known keys: {', '.join(known)}.")
 
     def fault(self, error: ValidationError, kind: type[Any]) -> ConfigError:
         """Return the first error in file order. Missing keys come after invalid ones."""
@@ -995,7 +997,7 @@ def _inner(kind: Any, loc: tuple[int | str, ...]) -> Any:
 
 
 def _resolved(text: str) -> str:
-    """Return the YAML tag of a plain scalar with this text, since the value of a variable may be a number."""
+    """Return the YAML tag of a plain scalar with this text. The value of a variable may be a number."""
     try:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.YAMLError:

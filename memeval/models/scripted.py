@@ -1,7 +1,8 @@
 """`scripted`: fixed replies for tests and dry runs. The same messages always get the same reply, so runs are reproducible.
 
-A file holds `{"rules": [{"contains": "text" or ["all", "of", "these"], "reply": "..."}], "default": "..."}`. The first rule
-with all of its texts in the messages determines the reply. If no rule matches and there is no default, ModelError is raised.
+A file contains `{"rules": [{"contains": "text" or ["all", "of", "these"], "reply": "..."}], "default": "..."}`. The
+first rule whose texts are all in the messages determines the reply. If no rule matches and there is no default,
+ModelError is raised.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ class ScriptedModel(Model):
 
     @property
     def cache_salt(self) -> str:
-        """The script itself, since a changed script acts as a different model."""
+        """The script itself, because a changed script acts as a different model."""
         return repr((self._rules, self._default))
 
     def complete(
@@ -53,7 +54,7 @@ class ScriptedModel(Model):
         fitting = (rule.reply for rule in self._rules if all(text in asked for text in rule.contains))
         reply = next(fitting, self._default)
         if reply is None:
-            raise ModelError("No rule of the script fits the messages.", fix="Add a rule or a default.")
+            raise ModelError("No rule of the script matches the messages.", fix="Add a rule or a default.")
         usage = Usage(calls=1, input_tokens=estimate_tokens(asked), output_tokens=estimate_tokens(reply))
         return Completion(reply, self._name, usage)
 

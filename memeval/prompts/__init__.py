@@ -1,8 +1,8 @@
-"""Prompts for answers, notes and judgements, either files that name their source or inline text.
+"""Prompts for answers, notes and judgements: files with their source, or inline text.
 
-A file is `<benchmark>/<kind>[.<question type>].md`. It begins with `source:` and `licence:` lines (and `order: time` if
-memories are listed by time, not best first) and a line `---`. The rest is the text, in which `## system` and `## user` lines
-separate the messages. Without these lines, the whole text is the `user` message.
+A file is `<benchmark>/<kind>[.<question type>].md`. It starts with `source:` and `licence:` lines (and `order: time`
+if memories are listed by time instead of best first) and a line `---`. The rest is the text, in which `## system` and
+`## user` lines separate the messages. Without these lines, the whole text is the `user` message.
 """
 
 from memeval.prompts.files import Prompt, builtin_names, find_prompt, load_prompt

@@ -21,8 +21,9 @@ REQUIRED = {
 }
 """Required placeholders of each kind of prompt."""
 KNOWN = frozenset({"question", "memories", "date", "answer", "response", "speakers", "evidence", "final"})
-"""question, memories (what was retrieved), date (of the question), answer (the gold), response (the hypothesis), speakers,
-evidence (what the gold follows from, where the benchmark has its text), final (the hypothesis without its reasoning)."""
+"""question, memories (the retrieved passages), date (of the question), answer (the gold), response (the hypothesis),
+speakers, evidence (the text behind the gold, if the benchmark has it), final (the hypothesis without its reasoning).
+"""
 _PLACEHOLDER = re.compile(r"\{([A-Za-z_]+)\}")
 _VALUES = {
     "judge": "Question: {question}\n\nCorrect answer: {answer}\n\nResponse: {response}",
@@ -37,7 +38,7 @@ _SECTION = re.compile(r"^## (system|user)[ \t]*$", re.MULTILINE)
 class Prompt:
     """A prompt and its origin.
 
-    `system` may be empty. If `by_time` is true, memories are listed by time rather than best first.
+    `system` may be empty. If `by_time` is true, memories are listed by time instead of best first.
     """
 
     name: str
@@ -50,7 +51,7 @@ class Prompt:
 
     @cached_property
     def hash(self) -> str:
-        """Return the first 16 hexadecimal digits of the text's SHA-256, as recorded with every result."""
+        """Return the first 16 hexadecimal digits of the text's SHA-256, recorded with every result."""
         parts = (self.system, self.user, *(["by_time"] if self.by_time else []))
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
 
@@ -97,12 +98,12 @@ def find_prompt(
 def load_prompt(kind: str, reference: str, base: Path | None = None) -> Prompt:
     """Load a prompt from a built-in name, a file, or inline text.
 
-    Inline text is any text that contains a placeholder, or a sentence. If a sentence is the prompt of a judge or an answer
-    ("Answer yes if correct, no otherwise."), the values that it needs are appended to it.
+    Inline text is any text that contains a placeholder, or a sentence. If a sentence is the prompt of a judge or an
+    answer ("Answer yes if correct, no otherwise."), the values it needs are appended.
 
     A built-in name is a file name (`longmemeval/judge.temporal`), or the same name with dashes (`longmemeval-judge-temporal`).
 
-    Paths are relative to `base`, or to the working directory. Raises a ConfigError that names the file and line.
+    Paths are relative to `base`, or to the working directory. Raises ConfigError with the file and line.
     """
     if _PLACEHOLDER.search(reference):
         return _parse(kind, "inline", reference)
@@ -156,7 +157,7 @@ def _parse(kind: str, name: str, text: str) -> Prompt:
         parts[role] = content.strip()
     order = head.get("order", "rank")
     if order not in ("rank", "time"):
-        raise ConfigError(f"Prompt {name}: order {order!r} is unknown.", fix="Write order: rank, or order: time.")
+        raise ConfigError(f"Prompt {name}: order {order!r} is unknown.", fix="Use order: rank, or order: time.")
     source, licence = head.get("source", ""), head.get("licence", "")
     return Prompt(name, kind, parts.get("user", ""), parts.get("system", ""), source, licence, order == "time")
 
@@ -182,4 +183,6 @@ def _check(kind: str, name: str, body: str, offset: int) -> None:
                 )
             found.add(placeholder)
     if missing := REQUIRED[kind.split("-")[0]] - found:
-        raise ConfigError(f"Prompt {name} lacks the placeholder {{{min(missing)}}}.", fix="Add it where the value belongs.")
+        raise ConfigError(
+            f"Prompt {name} is missing the placeholder {{{min(missing)}}}.", fix="Add it where the value should appear."
+        )

@@ -26,7 +26,7 @@ def format_memories(retrieved: Sequence[Retrieved], *, as_json: bool = False, by
 
 
 def shown_date(at: datetime | None) -> str:
-    """Format a date as `2023-05-20 (Sat) 02:21`, or return "" if there is none. The format is independent of the locale."""
+    """Format a date as `2023-05-20 (Sat) 02:21`, or return "" if there is none. Independent of the locale."""
     if at is None:
         return ""
     day = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")[at.weekday()]

@@ -1,8 +1,8 @@
-"""Judge prompts of official code, read from the user's copy of it. None of their text is part of this project.
+"""Judge prompts from official code, read from the user's copy. None of their text is part of this project.
 
-A benchmark's file names the code at a commit with its SHA-256 (`judge.options.official`); it is fetched into the cache like
-data. A result has the benchmark's name only with that code, and with the judge model of the paper or the code.
-Each reader turns the files of one protocol into prompts by key; the judge chooses the key of a question.
+A benchmark's file specifies the code by commit and SHA-256 (`judge.options.official`). It is fetched into the cache
+like data. A result has the benchmark's name only with that code, and with the judge model of the paper or the code.
+Each reader converts the files of one protocol to prompts by key. The judge chooses the key for a question.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from memeval.core.types import QuestionType
 from memeval.prompts.files import Prompt
 
 Prompts = Mapping[str, Prompt]
-_AGAIN = "Remove it, so that it is fetched again."
+_AGAIN = "Remove it to fetch it again."
 
 
 @dataclass(frozen=True, slots=True)
 class Official:
-    """The prompts of official code by key, its judge model, and its token limit for a reply (None if there is no limit)."""
+    """The prompts of official code by key, its judge model, and its token limit for a reply (None for no limit)."""
 
     prompts: Prompts
     model: str = ""
@@ -224,7 +224,7 @@ def _assigned(script: Path, name: str) -> str:
 
 def _expected(script: Path, texts: Sequence[str], count: int) -> Sequence[str]:
     if len(texts) != count:
-        raise DataError(f"{script} holds {len(texts)} prompts, not {count}.", fix=_AGAIN)
+        raise DataError(f"{script} contains {len(texts)} prompts instead of {count}.", fix=_AGAIN)
     return texts
 
 

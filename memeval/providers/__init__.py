@@ -1,1 +1,1 @@
-"""Memory systems under test. Hosted systems need only a YAML file (`http`), and local systems are classes."""
+"""Memory systems under test. Hosted systems only need a YAML file (`http`). Local systems are classes."""

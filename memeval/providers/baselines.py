@@ -92,7 +92,7 @@ class OracleProvider(LocalProvider):
         self._questions[scope] = {question.text: question for question in case.questions}
 
     def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """Return the evidence passages in order, and nothing for a question without evidence."""
+        """Return the evidence passages in order. Return nothing for a question without evidence."""
         question = self._questions.get(scope, {}).get(request.text)
         if question is None:
             return []
@@ -108,15 +108,15 @@ _VERB = re.compile(
 
 @registry.provider("rule-words")
 class RuleWordsProvider(NoneProvider):
-    """A guard that touches each call with a word that the user has named in a rule. It finds nothing in searches.
+    """A guard that acts on each call containing a word from one of the user's rules. It finds nothing in searches.
 
-    Names are words in backquotes or parentheses, flags, folders, and what follows words such as `never` and `use`.
+    Relevant words are those in backquotes or parentheses, flags, folders, and the words after `never`, `use` and the like.
     """
 
     capabilities = Capabilities(guard=True)
 
     def guard(self, scope: str, call: HookCall, before: Sequence[HookCall]) -> str:
-        """Return the user's sentence that has a name in common with the call."""
+        """Return the user's sentence that shares a name with the call."""
         text = "\n".join(call.input.values())
         said = (turn.text for session in self.store.all(scope) for turn in session.turns if turn.role == "user")
         return next((one for one in said if any(name in text for name in _names(one))), "")

@@ -33,8 +33,8 @@ class _Part:
 class CombinedProvider(Provider):
     """A provider that takes `share` pieces from each part in rotation, in the part's own order, until there are enough.
 
-    The option `parts` is a list of `{provider, share, options}`, where `provider` is the registered name of a local provider.
-    The option `model` names a model for parts that support one.
+    The option `parts` is a list of `{provider, share, options}`, where `provider` is the registered name of a local
+    provider. The option `model` is a model for parts that support one.
     """
 
     capabilities = Capabilities(model=True, gold=True)
@@ -57,7 +57,7 @@ class CombinedProvider(Provider):
             raise read.wrong("parts", entry, "a list of {provider, share, options}")
         share = entry.get("share", 1)
         if isinstance(share, bool) or not isinstance(share, int) or share < 1:
-            raise read.wrong("parts", entry, "shares that are whole numbers from 1")
+            raise read.wrong("parts", entry, "shares that are positive integers")
         name = entry["provider"]
         part = registry.provider.get(name)(ProviderSpec(name, ProviderType.LOCAL), entry.get("options", {}))
         return _Part(part, share)
@@ -85,7 +85,7 @@ class CombinedProvider(Provider):
             part.provider.open(workdir / f"{number}-{part.provider.name}")
 
     def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
-        """Ingest the sessions into every part, and return the report of each part by name."""
+        """Ingest the sessions into every part. Return the report of each part by name."""
         return {part.provider.name: dict(part.provider.ingest(scope, sessions)) for part in self._parts}
 
     def await_indexed(self, scope: str, timeout_seconds: float) -> None:
@@ -96,7 +96,7 @@ class CombinedProvider(Provider):
     def search(self, scope: str, request: SearchRequest) -> list[Retrieved]:
         """Return pieces of all parts. Each turn is returned only once.
 
-        Scores are derived from the rank, because the scores of different parts are not comparable.
+        Scores are derived from the rank, because scores of different parts are not comparable.
         """
         lists = [list(part.provider.search(scope, request)) for part in self._parts]
         chosen: list[Retrieved] = []

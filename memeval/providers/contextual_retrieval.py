@@ -30,7 +30,7 @@ INSTRUCTION = (
 
 
 class Topics:
-    """The characteristic words of each session: frequent in the session, but rare in the sessions up to it."""
+    """The characteristic words of each session: frequent in the session, but rare in the sessions before it."""
 
     def __init__(self) -> None:
         self._known: dict[str, list[str]] = {}
@@ -118,8 +118,7 @@ class ContextualRetrievalProvider(HybridProvider):
     def _topics_of(self, scope: str) -> Topics:
         """Return the topics of a scope.
 
-        They are cached for the last few scopes. For other scopes, they are recomputed from the sessions in the order of
-        insertion.
+        They are cached for the last few scopes. For other scopes, they are recomputed from the sessions in insertion order.
         """
         with self._lock:
             if scope not in self._topics:

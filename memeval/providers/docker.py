@@ -22,7 +22,7 @@ def run_command(command: Sequence[str], timeout: float) -> tuple[int, str]:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False)
     except subprocess.TimeoutExpired:
-        return 124, f"no end after {timeout:g} s"
+        return 124, f"no exit after {timeout:g} s"
     return done.returncode, (done.stderr or done.stdout).strip()
 
 
@@ -30,7 +30,7 @@ Run = Callable[[Sequence[str], float], tuple[int, str]]
 
 
 class ComposeService:
-    """The container service of a spec.
+    """The container service in a spec.
 
     `sleep` waits between probes. `stop` only stops containers started by this object, and keeps their data.
     """
@@ -57,7 +57,7 @@ class ComposeService:
         end = time.monotonic() + self._docker.health_timeout
         while not self._answers():
             if time.monotonic() >= end:
-                problem = f"{self._name} did not answer at {self._url} within {self._docker.health_timeout:g} s"
+                problem = f"{self._name} did not respond at {self._url} within {self._docker.health_timeout:g} s"
                 raise ProviderError(f"{problem}.", fix=f"See: docker compose -f {self._file} logs")
             self._sleep(POLL_SECONDS)
 
@@ -68,15 +68,15 @@ class ComposeService:
             self._started = False
 
     def _start(self) -> None:
-        start = f"Start Docker, or start {self._name} yourself and set its address (it was looked for at {self._url})."
+        start = f"Start Docker, or start {self._name} yourself and set its address (tried: {self._url})."
         if shutil.which("docker") is None:
-            raise DependencyError(f"{self._name} runs in a container, and there is no docker program.", fix=start)
+            raise DependencyError(f"{self._name} runs in a container, but docker is not installed.", fix=start)
         if not self._file.is_file():
             raise DependencyError(f"There is no compose file {self._file}.", fix="Correct docker.compose.")
         try:
             code, output = self._run(["docker", "info", "--format", "{{.ServerVersion}}"], PROBE_SECONDS * 4)
             if code != 0:
-                raise DependencyError(f"{self._name} needs Docker, whose engine does not answer: {_last(output)}", fix=start)
+                raise DependencyError(f"{self._name} requires Docker, whose engine does not respond: {_last(output)}", fix=start)
             code, output = self._run(self._compose("up", "-d"), START_SECONDS)
         except OSError as error:
             raise DependencyError(f"docker can't be run: {error}.", fix=start) from error

@@ -14,7 +14,7 @@ from memeval.core.types import Session
 from memeval.providers.local import Options, ask, ask_items
 
 CONTEXT = "context"
-"""The only expansion without a model, which is the end of the preceding text."""
+"""The only expansion without a model: the end of the previous text."""
 MAX_TOKENS = 1_500
 _LIST = (
     " The turns are numbered. Answer with a JSON array of objects {\"turn\": number, \"text\": text}, [] if there are none."
@@ -32,7 +32,7 @@ INSTRUCTIONS: Mapping[str, str] = MappingProxyType({
 })  # fmt: skip
 KINDS = (CONTEXT, *INSTRUCTIONS)
 Part = tuple[int, str]
-"""A turn number counted from 1, or 0 for the whole session, and a text."""
+"""A turn number starting at 1, or 0 for the whole session, and a text."""
 
 
 def kinds_of(options: Options) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """HTTP APIs as memory systems. The YAML file defines the calls and the parsing of responses.
 
-If an add or search template mentions neither `runTag` nor `setup`, the scope is inserted into the body field named by
-`scoping`, so that cases aren't mixed when the file omits the scope.
+If neither the add nor the search template uses `runTag` or `setup`, the scope is inserted into the body field given
+by `scoping`. This keeps cases apart when the file omits the scope.
 """
 
 from __future__ import annotations

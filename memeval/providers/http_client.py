@@ -63,7 +63,7 @@ class Pace:
 
 
 class NoRedirects(urllib.request.HTTPRedirectHandler):
-    """A handler that treats redirects as errors, since following one could send the key to another host."""
+    """A handler that treats redirects as errors, because following one could send the key to another host."""
 
     def redirect_request(self, *args: Any, **kwargs: Any) -> None:
         """Return None to prevent the redirect."""
@@ -106,7 +106,7 @@ class JsonClient:
         delay: float = 0.0,
         ignore: tuple[int, ...] = (),
     ) -> Any:
-        """Make a call and return the parsed response. Return None if the response is empty or its status is in `ignore`."""
+        """Make a call and return the parsed response. Return None if it is empty or its status is in `ignore`."""
         request = self._request(method, path, body, query or {}, headers or {})
 
         def once() -> Any:
@@ -136,7 +136,7 @@ class JsonClient:
             return {}
         key = self._environ.get(self._auth.env_var, "").strip()
         if not key:
-            raise ConfigError(f"{self._name} needs a key in {self._auth.env_var}.", fix=f"Set {self._auth.env_var}.")
+            raise ConfigError(f"{self._name} requires a key in {self._auth.env_var}.", fix=f"Set {self._auth.env_var}.")
         return {self._auth.header: self._auth.effective_prefix + key}
 
     def _once(self, request: urllib.request.Request, ignore: tuple[int, ...]) -> Any:
@@ -154,7 +154,7 @@ class JsonClient:
                 raise self._status_error(error, where) from None
         except _NETWORK as error:
             reason = error.reason if isinstance(error, urllib.error.URLError) else error
-            fix = "Check the address and the network, or give it more time (connection.timeout)."
+            fix = "Check the address and the network, or allow more time (connection.timeout)."
             raise ProviderError(f"{self._name}: {where}: {reason or type(error).__name__}.", fix=fix, transient=True) from error
 
     def _parse(self, data: bytes, where: str) -> Any:
@@ -164,7 +164,7 @@ class JsonClient:
             return json.loads(data)
         except ValueError:
             shown = data[:EXCERPT].decode("utf-8", "replace")
-            problem = f"{self._name}: {where} answered with something other than JSON: {shown!r}"
+            problem = f"{self._name}: {where} returned something other than JSON: {shown!r}"
             raise ProviderError(problem, fix="Check connection.baseUrl; try again.", transient=True) from None
 
     def _status_error(self, error: urllib.error.HTTPError, where: str) -> ProviderError:
@@ -180,14 +180,14 @@ class JsonClient:
         if status in (401, 403):
             return f"Check the key in {self._auth.env_var or 'the environment'}."
         if status == 429:
-            return "Try later, or raise rateLimit.addDelay and searchDelay."
+            return "Try again later, or raise rateLimit.addDelay and searchDelay."
         if status == 404:
             return "Check connection.baseUrl and the path of the endpoint."
         return "Try again later." if status >= 500 else "Compare the endpoint's body with the API's documentation."
 
 
 def retry_after(value: str | None, now: datetime | None = None) -> float | None:
-    """Convert a Retry-After header, which is a number or an HTTP date, to seconds. Return None if it is missing or malformed."""
+    """Convert a Retry-After header (a number or an HTTP date) to seconds. Return None if it is missing or malformed."""
     if not value:
         return None
     text = value.strip()
@@ -222,7 +222,7 @@ def find(path: str, data: Any) -> Any:
 
 
 def find_all(path: str, data: Any) -> list[Any]:
-    """Return the values at a path as a list, which is empty for a missing value and has one element for a single value."""
+    """Return the values at a path as a list. It is empty for a missing value, and has one element for a single value."""
     value = find(path, data)
     if value is None:
         return []
@@ -248,14 +248,14 @@ def steps(path: str) -> Iterator[str | int]:
     while position < len(path):
         match = _STEP.match(path, position)
         if match is None:
-            raise ConfigError(f"{path!r} can't be read from {path[position:]!r} on.", fix=_SYNTAX)
+            raise ConfigError(f"{path!r} can't be parsed from {path[position:]!r} on.", fix=_SYNTAX)
         position = match.end()
         index = match["index"]
         yield (match["name"] or match["quoted"]) if index is None else ("*" if index == "*" else int(index))
 
 
 def roots(path: str) -> Iterator[str]:
-    """Yield the first name of each plain path in the text, or "" for `$` alone or an index.
+    """Yield the first name in each plain path in the text, or "" for `$` alone or an index.
 
     Raises ConfigError for a malformed path.
     """

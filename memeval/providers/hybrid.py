@@ -41,7 +41,7 @@ EMBED_CHARACTERS = 480
 
 @dataclass(frozen=True, slots=True)
 class MixedIndex:
-    """The turn vectors with the passage of each, and the BM25 index of the passages (None if unused).
+    """The turn vectors with their passages, and the BM25 index of the passages (None if unused).
 
     `questions` are the vectors of generated questions, and `askers` are the passages of the turns that answer them (see aqrag).
     """

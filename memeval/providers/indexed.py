@@ -1,4 +1,4 @@
-"""Local providers that rank passages with an index in memory. The keys of the passages may be expanded."""
+"""Local providers that rank passages with an in-memory index. The keys of the passages can be expanded."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ IndexT = TypeVar("IndexT")
 class IndexedProvider(ModelAided, Generic[IndexT]):
     """A provider with an in-memory index for each scope and granularity, built at the first search.
 
-    The option `keyExpansion` adds text to the keys of a passage: the end of the preceding passage, or keys generated for its
-    session by the model named in the option `model`. The option `timeAware` raises the scores of passages from a time
-    mentioned in the question.
+    The option `keyExpansion` adds text to the keys of a passage: the end of the previous passage, or keys generated
+    for its session by the model in the option `model`. The option `timeAware` raises the scores of passages from a
+    time mentioned in the question.
     """
 
     capabilities = Capabilities(model=True).searching("keyExpansion", "timeAware")
@@ -43,7 +43,9 @@ class IndexedProvider(ModelAided, Generic[IndexT]):
         self._context = CONTEXT_CHARACTERS if CONTEXT in kinds else 0
         self._kinds = tuple(kind for kind in kinds if kind != CONTEXT)
         if self._kinds and not (self.expands and self._named):
-            wanted = "the option model, which is to write them" if self.expands else "true or false: it writes keys of its own"
+            wanted = (
+                "the option model, for the model that writes them" if self.expands else "true or false: it writes its own keys"
+            )
             raise options.wrong("keyExpansion", ", ".join(kinds), wanted)
         self._time_aware = options.flag("timeAware", False)
 
@@ -122,5 +124,5 @@ class IndexedProvider(ModelAided, Generic[IndexT]):
 
 
 def added(piece: RetrievalUnit, more: Mapping[str, Sequence[str]]) -> list[str]:
-    """Return the model's additions to a passage, which are those of its turns without duplicates."""
+    """Return the model's additions to a passage: those of its turns, without duplicates."""
     return list(dict.fromkeys(text for turn in piece.turns for text in more.get(turn, ())))

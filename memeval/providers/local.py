@@ -26,7 +26,7 @@ from memoryd.core.types import Message
 class Options:
     """The options of the spec, overridden by those of the run.
 
-    Each accessor records the key it reads, and `finish` rejects keys that were never read.
+    Each accessor records the key it reads. `finish` rejects keys that were never read.
     """
 
     def __init__(self, spec: ProviderSpec, given: Mapping[str, Any]) -> None:
@@ -41,21 +41,21 @@ class Options:
         return default if value is None else value
 
     def text(self, key: str, default: str, choices: Sequence[str] = ()) -> str:
-        """Read a string. If `choices` is given, the value must be one of them."""
+        """Read a string. With `choices`, the value must be one of them."""
         value = self.get(key, default)
         if not isinstance(value, str) or (choices and value not in choices):
             raise self.wrong(key, value, f"one of {', '.join(choices)}" if choices else "a text")
         return value
 
     def count(self, key: str, default: int, least: int = 0) -> int:
-        """Read a whole number that is at least `least`."""
+        """Read an integer of at least `least`."""
         value = self.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int) or value < least:
-            raise self.wrong(key, value, f"a whole number from {least}")
+            raise self.wrong(key, value, f"an integer of at least {least}")
         return value
 
     def number(self, key: str, default: float, least: float = 0.0) -> float:
-        """Read a number that is at least `least`."""
+        """Read a number of at least `least`."""
         value = self.get(key, default)
         if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < float("inf"):
             raise self.wrong(key, value, f"a number from {least:g}")
@@ -69,7 +69,7 @@ class Options:
         return value
 
     def part(self, key: str) -> dict[str, Any]:
-        """Read a mapping. The result is empty if the key is missing."""
+        """Read a mapping, which is empty if the key is missing."""
         value = self.get(key, {})
         if not isinstance(value, Mapping):
             raise self.wrong(key, value, "a mapping")
@@ -107,13 +107,13 @@ _FIX = "Delete that folder and ingest again."
 
 
 def folder_name(scope: str) -> str:
-    """Return a valid and unique folder name for any scope, made of a readable prefix and a digest."""
+    """Return a valid and unique folder name for any scope, consisting of a readable prefix and a digest."""
     readable = re.sub(r"[^A-Za-z0-9_-]+", "-", scope)[:40].strip("-")
     return f"{readable}-{hashlib.sha256(scope.encode()).hexdigest()[:12]}"
 
 
 class SessionStore:
-    """Stores the sessions of each scope under one folder. It is thread-safe.
+    """Stores the sessions of each scope under one folder. Thread-safe.
 
     The folder of a scope can be copied to another run or machine.
     """
@@ -145,7 +145,7 @@ class SessionStore:
             return int(db.execute("SELECT count(*) FROM session").fetchone()[0] - before)
 
     def all(self, scope: str) -> list[Session]:
-        """Return the sessions of a scope in insertion order. The list is empty for an unknown scope."""
+        """Return the sessions of a scope in insertion order, or an empty list for an unknown scope."""
         return self._read(scope, "SELECT payload FROM session ORDER BY position")
 
     def fresh(self, scope: str) -> list[Session]:
@@ -185,7 +185,7 @@ class SessionStore:
                     self._open_files.popitem(last=False)[1].close()
                 yield self._open_files[folder]
         except sqlite3.Error as error:
-            raise ProviderError(f"The sessions in {folder} can't be kept or read: {error}.", fix=_FIX) from error
+            raise ProviderError(f"The sessions in {folder} can't be stored or read: {error}.", fix=_FIX) from error
 
 
 def _connect(path: Path) -> sqlite3.Connection:
@@ -227,7 +227,7 @@ def _time(text: str) -> datetime | None:
 
 
 MAX_KEYS = 500
-"""Maximum values per query, since SQLite limits their number."""
+"""Maximum values per query, because SQLite limits their number."""
 _CREATE = "CREATE TABLE IF NOT EXISTS memeval_note (scope TEXT, key TEXT, note TEXT NOT NULL, PRIMARY KEY (scope, key))"
 _UPSERT = "INSERT INTO memeval_note VALUES (?, ?, ?) ON CONFLICT (scope, key) DO UPDATE SET note = excluded.note"
 
@@ -236,7 +236,7 @@ class Notes(Protocol):
     """JSON values by scope and key. They are durable once `put` returns."""
 
     def get(self, scope: str, keys: Sequence[str] | None = None) -> dict[str, Any]:
-        """Return the notes of a scope by key. If keys are given, return only their notes."""
+        """Return the notes of a scope by key, or only those with the given keys."""
         ...
 
     def put(self, scope: str, notes: Mapping[str, Any]) -> None:
@@ -260,7 +260,7 @@ class SqlNotes:
         self._lock = threading.Lock()
 
     def get(self, scope: str, keys: Sequence[str] | None = None) -> dict[str, Any]:
-        """Return the notes of a scope by key. If keys are given, return only their notes."""
+        """Return the notes of a scope by key, or only those with the given keys."""
         rows = self._run(scope, lambda db: self._rows(db, scope, keys))
         return {key: json.loads(note) for key, note in rows}
 
@@ -301,7 +301,7 @@ class SqlNotes:
                 db.commit()
                 return result
         except self._errors as error:
-            raise ProviderError(f"Notes can't be kept or read: {error}.", fix="Check the database.") from error
+            raise ProviderError(f"Notes can't be stored or read: {error}.", fix="Check the database.") from error
 
 
 def sqlite_notes(folder: Callable[[str], Path]) -> Notes:
@@ -326,7 +326,7 @@ def postgres_notes(dsn: str) -> Notes:
 
 _OPENING = re.compile(r"[\[{]")
 MAX_OPENINGS = 20
-"""Maximum brackets to try as the start of a list, so that a text full of brackets costs little."""
+"""Maximum number of brackets to try as the start of a list, so that a text full of brackets costs little."""
 
 
 def ask(model: Model, instruction: str, text: str, max_tokens: int = 1_000) -> str:
@@ -336,12 +336,12 @@ def ask(model: Model, instruction: str, text: str, max_tokens: int = 1_000) -> s
     """
     answer = model.complete([Message("system", instruction), Message("user", text)], max_tokens=max_tokens).text.strip()
     if not answer:
-        raise ProviderError(f"{model.name} gave an empty answer.", fix="Try again, or use another model.", transient=True)
+        raise ProviderError(f"{model.name} returned an empty answer.", fix="Try again, or use another model.", transient=True)
     return answer
 
 
 def json_list(answer: str) -> list[Any] | None:
-    """Return the JSON list of a model's answer, or None if there is none.
+    """Return the JSON list in a model's answer, or None if there is none.
 
     The list may be fenced, surrounded by text, or a value in an object. Bracketed numbers, as in citations, are ignored if
     there is another list.
@@ -366,7 +366,7 @@ def ask_items(model: Model, instruction: str, text: str, max_tokens: int = 1_000
     answer = ask(model, instruction, text, max_tokens)
     value = json_list(answer)
     if value is None:
-        raise ProviderError(f"{model.name} gave no JSON list: {answer[:200]!r}", fix="Use another model.", transient=True)
+        raise ProviderError(f"{model.name} returned no JSON list: {answer[:200]!r}", fix="Use another model.", transient=True)
     return value
 
 
@@ -376,7 +376,7 @@ def ask_list(model: Model, instruction: str, text: str) -> list[str]:
 
 
 class LocalProvider(Provider):
-    """The base class of providers that store sessions under their work folder.
+    """Base class of providers that store sessions under their work folder.
 
     Subclasses implement `find`, which must be thread-safe.
     """
@@ -432,7 +432,7 @@ class LocalProvider(Provider):
         """Process these sessions as far as possible before the first search."""
 
     def search(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """Return at most k passages, best first."""
+        """Return up to k passages, best first."""
         return self.find(scope, request)[: request.k] if request.k > 0 else []
 
     def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
@@ -453,7 +453,7 @@ class LocalProvider(Provider):
 
 
 class ModelAided(LocalProvider):
-    """A provider that uses the model named in the option `model`."""
+    """A provider that uses the model in the option `model`."""
 
     capabilities = Capabilities(model=True)
 
@@ -474,10 +474,12 @@ class ModelAided(LocalProvider):
     def open(self, workdir: Path) -> None:
         """Open the provider.
 
-        Raises ProviderError if a model is named but was not set, because results would be attributed to the wrong model.
+        Raises ProviderError if a model is configured but was not set, because results would be attributed to the wrong model.
         """
         if self._named and self.model is None:
-            raise ProviderError(f"{self.name} was to use {self._named}, but got no model.", fix="Call use_model before open.")
+            raise ProviderError(
+                f"{self.name} is configured to use {self._named} but got no model.", fix="Call use_model before open."
+            )
         super().open(workdir)
 
     def answers(

@@ -62,14 +62,14 @@ class McpProvider(RemoteProvider):
         started = " ".join([*self._how.command, *self._how.environment.values(), self._how.cwd])
         if self._how.per_case and "${folder}" not in started:
             raise ConfigError(
-                f"{self.spec.origin.where('mcp')}: nothing names ${{folder}}, so cases would mix with your own data.",
-                fix="Say by command, environment or cwd that it is to keep its data in ${folder}.",
+                f"{self.spec.origin.where('mcp')}: ${{folder}} is not used, so cases would mix with your own data.",
+                fix="Make it store its data in ${folder}, through command, environment or cwd.",
             )
         for name in ("add", "search") if not self._how.per_case else ():
             if "runTag" not in " ".join(texts_of(dict(getattr(self._tools, name).arguments))):
                 raise ConfigError(
-                    f"{self.spec.origin.where(f'tools.{name}')}: one server has all cases, but no argument names ${{runTag}}.",
-                    fix="Put ${runTag} into an argument that keeps users or projects apart, or leave perCase out.",
+                    f"{self.spec.origin.where(f'tools.{name}')}: one server has all cases, but no argument uses ${{runTag}}.",
+                    fix="Put ${runTag} into an argument that separates users or projects, or omit perCase.",
                 )
 
     def watch(self, see: Callable[[str, bytes], None]) -> None:
@@ -94,7 +94,7 @@ class McpProvider(RemoteProvider):
         found = matches(tool.response.pattern, text) if tool.response.pattern else value
         if problem := _unread(tool, kind, found, text):
             where = self.spec.origin.where(f"tools.{kind}.response")
-            raise ProviderError(f"{self.name}: tool {tool.tool} answered {text[:200]!r}, {problem}.", fix=f"See {where}.")
+            raise ProviderError(f"{self.name}: tool {tool.tool} returned {text[:200]!r}, {problem}.", fix=f"See {where}.")
         return found
 
     def clear(self, scope: str) -> None:
@@ -170,7 +170,7 @@ class McpProvider(RemoteProvider):
 
 
 def _unread(tool: ToolSpec, kind: str, found: Any, text: str) -> str:
-    """Return the reason why a response can't be parsed.
+    """Return why a response can't be parsed.
 
     An error reported as plain text must not be mistaken for an empty result.
     """
@@ -184,7 +184,7 @@ def _unread(tool: ToolSpec, kind: str, found: Any, text: str) -> str:
     if response.nothing and re.search(response.nothing, text):
         return ""
     read = response.status_field if kind == "status" else response.results.removeprefix("$") or response.content_field
-    return "" if "text" in read else "plain words where data should be"
+    return "" if "text" in read else "plain text instead of data"
 
 
 def _program(name: str) -> str | None:

@@ -40,7 +40,7 @@ class McpServer:
     """
 
     def __init__(self, name: str, launch: Launch) -> None:
-        from anyio.from_thread import start_blocking_portal  # import the SDK only when an MCP server is started
+        from anyio.from_thread import start_blocking_portal  # Import the SDK only when an MCP server is started.
         from mcp import Client, MCPError, StdioServerParameters, stdio_client
 
         self._name = name
@@ -99,14 +99,14 @@ class McpServer:
     def call(self, tool: str, arguments: Mapping[str, Any]) -> tuple[Any, str]:
         """Call a tool and return its response as data (see `parsed`) and as text. Calls are made one at a time.
 
-        Raises ProviderError, which is transient if the server exited or timed out, and otherwise has the tool's message.
+        Raises ProviderError. It is transient if the server exited or timed out, and otherwise contains the tool's message.
         """
         with self._lock:
             try:
                 result = self._portal.call(self._call, tool, dict(arguments))
             except (self._fault, OSError, TimeoutError, RuntimeError, CancelledError) as error:
                 self.running = False
-                raise self._error(f"ended or gave no answer to {tool}: {_said(error)}", transient=True) from error
+                raise self._error(f"exited or did not respond to {tool}: {_said(error)}", transient=True) from error
         texts = [block.text for block in result.content if block.type == "text"]
         text = "\n".join(texts)
         if result.is_error:
@@ -117,7 +117,7 @@ class McpServer:
         return await self._client.call_tool(tool, arguments, read_timeout_seconds=self._launch.call_seconds)
 
     def close(self) -> None:
-        """Stop the server and its children, and then run the clean-up command."""
+        """Stop the server and its children, then run the clean-up command."""
         self.running = False
         with contextlib.suppress(self._fault, OSError, ExceptionGroup, CancelledError):
             self._stack.close()
@@ -135,7 +135,7 @@ class McpServer:
 
     def _error(self, what: str, *, transient: bool) -> ProviderError:
         last = _last_line(self._launch.log)
-        said = f" Its last words: {last}" if last else ""
+        said = f"Its last output: {last}" if last else ""
         return ProviderError(f"{self._name} {what}.{said}", fix=f"See {self._launch.log}.", transient=transient)
 
 
@@ -159,8 +159,9 @@ def _last_line(path: Path) -> str:
 def parsed(texts: Sequence[str], structured: Any = None) -> Any:
     """Parse a response.
 
-    Structured content is preferred over JSON in the response text. Several texts result in a list, and plain text results in
-    `{text: …}`. Some libraries wrap a plain text result as `{result: text}`. In that case, the text itself is parsed.
+    Structured content is preferred over JSON in the response text. Several texts become a list, and plain text
+    becomes `{text: …}`. Some libraries wrap a plain text result as `{result: text}`. In that case, the text itself is
+    parsed.
     """
     if structured is not None and not (set(structured) == {"result"} and isinstance(structured["result"], str)):
         return structured
@@ -172,7 +173,10 @@ def parsed(texts: Sequence[str], structured: Any = None) -> Any:
 
 
 def matches(pattern: str, text: str) -> dict[str, Any]:
-    """Split plain text into results made of the named groups of each match. A numeric `score` group is converted to a number."""
+    """Split plain text into results, each made of the named groups of a match.
+
+    A numeric `score` group is converted to a number.
+    """
     results = [match.groupdict() for match in re.finditer(pattern, text)]
     for one in results:
         with contextlib.suppress(ValueError, TypeError):

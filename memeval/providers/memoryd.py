@@ -1,10 +1,10 @@
 """memoryd, running in process. This is the only provider that imports memoryd.
 
-Each scope has its own home folder under the work folder. In a shared folder, the word statistics of one case would affect the
-scores of another, so a resumed run could differ. A turn (or a round, with the option `unit`) becomes one memory. Its text is
-the content, its turn ids are the evidence lines, and its time is both transaction time and valid time. In chats, user turns
-are tagged, while in conversations between people the text includes the names. Ids are derived only from the turns, so
-ingestion is idempotent and ties are broken in the same way in every run.
+Each scope has its own home folder under the work folder. In a shared folder, the word statistics of one case would
+affect the scores of another, so a resumed run could differ. A turn (or a round, with the option `unit`) becomes one
+memory. Its text is the content, its turn ids are the evidence lines, and its time is both transaction time and valid
+time. In chats, user turns are tagged. In conversations between people, the text includes the names. Ids are derived
+only from the turns, so ingestion is idempotent and ties are broken in the same way in every run.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class _ShortEmbedder:
 
 
 class _ShortEncoder:
-    """An encoder that returns token vectors for the start of each text, in the context of the end of the preceding text."""
+    """An encoder that returns token vectors for the start of each text, in the context of the end of the previous text."""
 
     def __init__(self, inner: TokenEncoder, characters: int) -> None:
         self._inner = inner
@@ -136,12 +136,12 @@ def _as_provider_error(doing: str) -> Iterator[None]:
 class MemorydProvider(LocalProvider):
     """A provider that runs memoryd.
 
-    The option `unit` is turn or round. `embedCharacters` is the number of characters to embed per memory, or 0 for all.
-    `settings` may hold any of memoryd's settings.
+    The option `unit` is turn or round. `embedCharacters` is the number of characters to embed per memory, or 0 for
+    all. `settings` may contain any of memoryd's settings.
 
-    If `keyExpansion` is true or context, the preceding text is added to the key of a memory. If it is question, the model of
-    the settings writes keys for each memory, as with `memoryd reindex --keys`. `timeAware` raises the scores of hits from a
-    time mentioned in the question.
+    If `keyExpansion` is true or context, the previous text is added to the key of a memory. If it is question, the
+    model in the settings writes keys for each memory, as with `memoryd reindex --keys`. `timeAware` raises the scores
+    of hits from a time mentioned in the question.
 
     Tool calls are judged by the guard of a project whose day dream has read the sessions (see `memoryd_guard`).
     """
@@ -177,7 +177,7 @@ class MemorydProvider(LocalProvider):
         items = [_item(piece, by_user) for piece in in_context(cut(sessions, self._unit), self._context)]
         with self._service(scope) as service:
             if self._writer is not None:
-                known = {item.id: item.asked_as for item in service.all()}  # a resumed run reuses existing keys
+                known = {item.id: item.asked_as for item in service.all()}  # A resumed run reuses existing keys.
                 items = [replace(item, asked_as=known.get(item.id, ())) for item in items]
                 items = [*with_keys(self._writer, [item for item in items if not item.asked_as]),
                          *(item for item in items if item.asked_as)]  # fmt: skip
@@ -196,7 +196,7 @@ class MemorydProvider(LocalProvider):
                     raise ProviderError(f"memoryd could not embed: {health.embedder_error}", fix=_FIX)
                 if time.monotonic() >= end:
                     left = f"{health.waiting} memories still have no vector after {timeout_seconds:g} s"
-                    raise ProviderError(f"memoryd: {left}.", fix="Give it more time.", transient=True)
+                    raise ProviderError(f"memoryd: {left}.", fix="Allow more time.", transient=True)
 
     def find(self, scope: str, request: SearchRequest) -> list[Retrieved]:
         """Search with memoryd. Memories are merged into sessions if requested."""
@@ -215,7 +215,7 @@ class MemorydProvider(LocalProvider):
         return [_retrieved(*found[number], score) for number, score in best(scores, request.k)]
 
     def guard(self, scope: str, call: HookCall, before: Sequence[HookCall]) -> str:
-        """Return what memoryd says about the call. The sessions are read at the first call of a scope."""
+        """Return memoryd's message about the call. The sessions are read at the first call of a scope."""
         with _as_provider_error("judge a call"), self._lock:
             if scope not in self._guarded:
                 while len(self._guarded) >= OPEN_SCOPES:
@@ -277,7 +277,7 @@ class MemorydProvider(LocalProvider):
 
 
 def _key_model(settings: Settings) -> LLM:
-    """Return the reading model in the settings. Raises InputError if the settings name no model."""
+    """Return the reading model in the settings. Raises InputError if the settings specify no model."""
     return make_llm(settings, choose(settings))
 
 

@@ -1,7 +1,7 @@
 """memoryd's guard in normal use: the day dream reads sessions, and the rules that it keeps bind in later sessions.
 
-Whether a rule binds depends on the whole way from the user's words to a check. The sessions are therefore written as logs of
-Claude Code and read by the offline day dream, and nothing says which of the user's sentences is a rule.
+Whether a rule binds depends on the whole path from the user's words to a check. The sessions are therefore written as
+Claude Code logs and read by the offline day dream. Nothing indicates which of the user's sentences is a rule.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ BETWEEN_TURNS = timedelta(seconds=20)
 class GuardedProject:
     """A project whose sessions have been read, and its guard. Not thread-safe.
 
-    Its folder is created afresh, because reading the sessions again is faster than finding out how far an interrupted run got.
+    Its folder is always created anew, because rereading the sessions is faster than finding out how far an interrupted run got.
     """
 
     def __init__(self, folder: Path, settings: Settings, embedder: Embedder, sessions: Sequence[Session]) -> None:
@@ -67,7 +67,7 @@ class GuardedProject:
                 raise MemorydError(f"The day dream could not read {log}: {failed}")
 
     def respond(self, call: HookCall, before: Sequence[HookCall]) -> str:
-        """Return what the agent is told, or why the call is refused. Each call is made in a session of its own."""
+        """Return the message to the agent, or why the call is refused. Each call is made in a separate session."""
         session = f"agent-{next(self._sessions)}"
         reply: ToolReply | None = None
         for number, one in enumerate((*before, call)):

@@ -9,8 +9,9 @@ Every request is one line with `id` and `do`. Every answer is one line with the 
     clear   scope                     → nothing
     info                              → current figures (memory, disk, …)
 
-Standard error is written to `process.log` next to the program's folder, and error messages quote its last line. Closing
-standard input stops the program. All state must be kept in the program's folder, since searches run in another process.
+Standard error is written to `process.log` next to the program's folder, and error messages quote its last line.
+Closing standard input stops the program. All state must be kept in the program's folder, because searches run in
+another process.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ PROCESSES_FILE = "processes.json"
 class Program:
     """A running program.
 
-    A program that exits, hangs or gives a malformed answer is killed, and the error states the reason.
+    A program that exits, hangs or returns a malformed answer is killed, and the error states the reason.
     """
 
     def __init__(self, name: str, command: Sequence[str], environment: Mapping[str, str], log: Path) -> None:
@@ -77,7 +78,7 @@ class Program:
     def ask(self, do: str, seconds: float, **values: Any) -> Mapping[str, Any]:
         """Send a request and return the answer.
 
-        Raises ProviderError. The program is killed unless the error was reported by the program itself.
+        Raises ProviderError. The program is killed unless it reported the error itself.
         """
         self._asked += 1
         line = json.dumps({"id": self._asked, "do": do, **values}, ensure_ascii=True).encode() + b"\n"
@@ -89,7 +90,7 @@ class Program:
         try:
             answer = self._lines.get(timeout=seconds)
         except queue.Empty:
-            raise self._broken(f"gave no answer to {do} within {seconds:g} s") from None
+            raise self._broken(f"did not respond to {do} within {seconds:g} s") from None
         if not answer:
             raise self._broken(f"ended during {do}")
         self.see(do, answer)
@@ -120,7 +121,7 @@ class Program:
         except ValueError:
             data = None
         if not isinstance(data, dict) or data.get("id") != self._asked or not _fits(do, data):
-            raise self._broken(f"answered {do} with {line[:120].decode(errors='replace').strip()!r}")
+            raise self._broken(f"responded to {do} with {line[:120].decode(errors='replace').strip()!r}")
         if "error" in data:
             raise ProviderError(
                 f"{self._name} could not {do}: {data['error']}", fix=self._see(), transient=data.get("transient") is True
@@ -144,7 +145,7 @@ class Program:
         return f"; it said: {lines[-1][:200]}" if lines else ""
 
     def _kill(self) -> None:
-        """Kill the program and its children. Does nothing if it has been reaped, as its pid may be in use again."""
+        """Kill the program and its children. Does nothing if it has been reaped, because its pid may be in use again."""
         if self._process.returncode is not None:
             return
         kill_group(self._process)
@@ -219,7 +220,7 @@ class ProcessProvider(LocalProvider):
         out: dict[int, Retrieved] = {}
         for id, score in _found(self.name, answer):
             if (piece := owners.get(id)) is None:
-                raise ProviderError(f"{self.name} found {id!r}, which {scope} does not have.", fix="Correct the program.")
+                raise ProviderError(f"{self.name} returned {id!r}, which is not in {scope}.", fix="Correct the program.")
             out.setdefault(piece.order, piece.retrieved(score))
         return list(out.values())
 
@@ -235,7 +236,7 @@ class ProcessProvider(LocalProvider):
         super().clear(scope)
 
     def provenance(self) -> Mapping[str, Any]:
-        """Return the self-reported facts of each process of the run, with the current process last."""
+        """Return the facts reported by each process of the run, with the current process last."""
         processes = [*self._earlier, self._ask("info")][-MAX_PROCESSES_LISTED:]
         (self._workdir / PROCESSES_FILE).write_text(json.dumps(processes), "utf-8")
         return {"processes": processes}
@@ -256,7 +257,7 @@ class ProcessProvider(LocalProvider):
 
     def _started(self) -> Program:
         if not self._command:
-            raise self.options.wrong("command", [], "the program and its arguments as a list")
+            raise self.options.wrong("command", [], "a list of the program and its arguments")
         program = Program(self.name, self._command, self._environment, self._workdir / "process.log")
         program.see = self._see
         folder = self._workdir / "program"
@@ -293,7 +294,7 @@ def _fits(do: str, answer: Mapping[str, Any]) -> bool:
 def _texts(options: Options, key: str) -> list[str]:
     value = options.get(key, [])
     if not isinstance(value, list | tuple) or not all(isinstance(part, str) for part in value):
-        raise options.wrong(key, value, "the program and its arguments as a list")
+        raise options.wrong(key, value, "a list of the program and its arguments")
     return list(value)
 
 
@@ -302,11 +303,13 @@ def _found(name: str, answer: Mapping[str, Any]) -> list[tuple[str, float]]:
     try:
         return [(str(one["id"]), float(one.get("score") or 0.0)) for one in found or []]
     except (TypeError, ValueError, KeyError, AttributeError):
-        raise ProviderError(f"{name} answered search with {str(found)[:120]!r}.", fix="Give found: [{id, score}].") from None
+        raise ProviderError(
+            f"{name} responded to search with {str(found)[:120]!r}.", fix="Return found: [{id, score}]."
+        ) from None
 
 
 def _read_earlier(path: Path) -> list[Mapping[str, Any]]:
-    """Read the reports of earlier processes of the run. A damaged file is ignored, since only figures are lost."""
+    """Read the reports of earlier processes of the run. A damaged file is ignored, because only figures are lost."""
     try:
         data = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError):

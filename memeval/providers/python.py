@@ -33,7 +33,7 @@ SCORES = ("score", "similarity", "relevance", "relevancy")
 class Holder:
     """The objects of a run by scope, and a record of their contents.
 
-    The holder used by `memeval.evaluate` is kept for all phases of its run.
+    `memeval.evaluate` keeps one holder for all phases of its run.
     """
 
     def __init__(self, made_of: Any, settings: Mapping[str, Any] | None = None) -> None:
@@ -57,9 +57,9 @@ class Holder:
                 inspect.signature(self._made_of).bind(**given)
             except TypeError as error:
                 known = ", ".join(_parameters(self._made_of)) or "nothing"
-                raise ConfigError(f"{where}: {name} can't be made: {error}.", fix=f"It takes: {known}.") from None
+                raise ConfigError(f"{where}: {name} can't be created: {error}.", fix=f"It takes: {known}.") from None
             except ValueError:
-                return  # built-ins may have no signature
+                return  # Built-ins may have no signature.
         elif self._settings:
             raise ConfigError(f"{where}: an existing object takes no options.", fix="Give its class instead.")
         if inspect.isclass(self._made_of) or not self._each:
@@ -86,7 +86,7 @@ class Holder:
     def _holds(self, name: str, scope: str) -> bool:
         """Return whether the shared object contains this case.
 
-        If not, an object that can't separate cases is cleared first.
+        If it doesn't, an object that can't separate cases is cleared first.
         """
         if scope in self._filled or self.scoped:
             return scope in self._filled
@@ -94,8 +94,8 @@ class Holder:
             clear = getattr(self._made_of, "clear", None)
             if clear is None:
                 raise ProviderError(
-                    f"{name} holds a case already, and has neither clear() nor an argument scope.",
-                    fix="Give its class (or a function that makes one) instead of an object, or add one of them.",
+                    f"{name} already contains a case, and has neither clear() nor an argument scope.",
+                    fix="Give its class (or a function that creates one) instead of an object, or add one of these.",
                 )
             guarded(name, "clear", clear)
             self._filled.clear()
@@ -162,7 +162,7 @@ class PythonProvider(LocalProvider):
     def _held(self) -> Holder:
         if self._holder is None:
             raise ProviderError(
-                f"{self.name} has no object.", fix="Name one by adapter: ./file.py:Class, or use memeval.evaluate."
+                f"{self.name} has no object.", fix="Set one with adapter: ./file.py:Class, or use memeval.evaluate."
             )
         return self._holder
 
@@ -236,7 +236,7 @@ class PythonProvider(LocalProvider):
         return list(self._read(scope, found, pieces))
 
     def _call(self, what: str, method: Callable[..., Any], text: str, values: Mapping[str, Any], last: Any = None) -> Any:
-        """Call a method with the text and with the values declared in its signature."""
+        """Call a method with the text, and with the values declared in its signature."""
         names = _parameters(method)
         given = {name: values[name] for name in names[1:] if name in values}
         more = [last] if last is not None and not any(name in LIMITS for name in given) and len(names) > 1 else []
@@ -244,7 +244,7 @@ class PythonProvider(LocalProvider):
         result = guarded(self.name, what, lambda: method(text, *more, **given))
         if inspect.isawaitable(result):
             raise ProviderError(
-                f"{self.name}: {what} is async.", fix="Give a class whose methods wait for it, e.g. by asyncio.run."
+                f"{self.name}: {what} is async.", fix="Give a class whose methods wait for it, e.g. with asyncio.run."
             )
         if self._see is not None:
             self._see(what, repr(result).encode())
@@ -317,7 +317,7 @@ class PythonProvider(LocalProvider):
 
 
 def _parameters(call: Any) -> list[str]:
-    """Return the names of the keyword arguments, except those of * and ** parameters."""
+    """Return the names of the keyword arguments, excluding those of * and ** parameters."""
     try:
         parameters = inspect.signature(call).parameters.values()
     except (TypeError, ValueError):

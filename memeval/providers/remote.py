@@ -39,8 +39,7 @@ QUERY = frozenset({"query", "k", "at"})
 def check_calls(spec: ProviderSpec, calls: EndpointsSpec | ToolsSpec, *, embeds: bool) -> None:
     """Check the paths of the calls.
 
-    Raises ConfigError with the file, the line and the key of a malformed path, or of a path to a value that is unavailable in
-    the call.
+    Raises ConfigError with the file, line and key of a malformed path, or of a path to a value that is unavailable in the call.
     """
     key = place_of(calls)
     for one in fields(calls):
@@ -87,9 +86,7 @@ def _check(spec: ProviderSpec, key: str, text: str, known: frozenset[str]) -> No
     except ConfigError as error:
         raise _wrong(spec, key, error) from None
     if wrong := [name for name in names if name and name not in known]:
-        raise ConfigError(
-            f"{spec.origin.where(key)}: there is no value {wrong[0]!r}.", fix=f"Known there: {', '.join(sorted(known))}."
-        )
+        raise ConfigError(f"{spec.origin.where(key)}: there is no value {wrong[0]!r}.", fix=f"Known: {', '.join(sorted(known))}.")
 
 
 def _check_path(spec: ProviderSpec, key: str, path: str) -> None:
@@ -111,7 +108,7 @@ FAILED = ("failed", "error", "errored", "cancelled", "canceled")
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """One add call, with its log key, its values, and the pieces it sends."""
+    """An add call, with its log key, its values and the pieces it sends."""
 
     key: str
     values: Mapping[str, Any]
@@ -146,7 +143,7 @@ class RemoteProvider(Provider):
         return self.spec.name
 
     def use_stop(self, stop: Stop) -> None:
-        """Use this flag to interrupt waits once a stop is requested."""
+        """Use this flag to interrupt waits after a stop has been requested."""
         self.stop = stop
 
     def call(self, call: Any, kind: str, scope: str, values: Mapping[str, Any], page: Mapping[str, Any] = EMPTY) -> Any:
@@ -167,7 +164,7 @@ class RemoteProvider(Provider):
     # Ingest
 
     def ingest(self, scope: str, sessions: Sequence[Session]) -> Mapping[str, Any]:
-        """Send all units that have not been sent yet. Each unit is recorded as soon as the system accepts it."""
+        """Send all unsent units. Each unit is recorded as soon as the system accepts it."""
         self._set_up(scope)
         sent = self.log.units(scope)
         fresh = 0
@@ -227,7 +224,7 @@ class RemoteProvider(Provider):
         remotes = [str(id) for id in find_all(response.id_field, answer)] if response.id_field else []
         waits = self._calls.status is not None
         if waits and not remotes:
-            problem = f"{self.name}: the answer to add has nothing at {response.id_field!r}, so its indexing can't be followed"
+            problem = f"{self.name}: the response to add has nothing at {response.id_field!r}, so its indexing can't be followed"
             raise ProviderError(f"{problem}.", fix=f"Correct {place_of(self._calls)}.add.response.idField.")
         session, turns = unit.sources
         if self._calls.add.unit is AddUnit.BATCH:
@@ -250,7 +247,7 @@ class RemoteProvider(Provider):
             left = self.log.waiting(scope)
             if left and time.monotonic() >= end:
                 problem = f"{self.name}: {len(left)} of the units are still not indexed after {timeout_seconds:g} s"
-                raise ProviderError(f"{problem}.", fix="Give it more time.", transient=True)
+                raise ProviderError(f"{problem}.", fix="Allow more time.", transient=True)
             if left:
                 self.stop.sleep(min(self.spec.rate_limit.poll_delay, max(0.0, end - time.monotonic())))
 
@@ -259,15 +256,13 @@ class RemoteProvider(Provider):
         state = find(endpoint.response.status_field or "$.status", answer)
         word = str(state).lower()
         if word in [value.lower() for value in endpoint.failed_values or FAILED]:
-            raise ProviderError(
-                f"{self.name} could not index {remote}: {str(answer)[:300]}", fix="Look at the system's own logs."
-            )
+            raise ProviderError(f"{self.name} could not index {remote}: {str(answer)[:300]}", fix="Check the system's own logs.")
         return word in [value.lower() for value in endpoint.ready_values or READY]
 
     # Search
 
     def search(self, scope: str, request: SearchRequest) -> list[Retrieved]:
-        """Return at most k results in the system's order, requesting them page by page."""
+        """Return up to k results in the system's order, requesting them page by page."""
         if request.k <= 0 or (not self.log.units(scope) and self.log.setup(scope) is None):
             return []
         return self._search(scope, request)
@@ -275,8 +270,8 @@ class RemoteProvider(Provider):
     def remaining(self, scope: str, request: SearchRequest) -> list[Retrieved]:
         """Return the results still found in a scope after `clear`, if the file defines a clear call and no setup call.
 
-        An ordinary search can't be used because it depends on the log, which is empty by then. An error means that the scope
-        no longer exists, so the result is empty.
+        An ordinary search can't be used, because it depends on the log, which is empty by then. An error means that
+        the scope no longer exists, so the result is empty.
         """
         if self._calls.clear is None or self._calls.setup is not None:
             return []
@@ -317,7 +312,7 @@ class RemoteProvider(Provider):
     def _results(self, scope: str, answer: Any) -> list[Retrieved]:
         """Return the results with a text.
 
-        Raises ProviderError if there are results but none has a text, since that means a wrong path.
+        Raises ProviderError if there are results but none has a text, which indicates a wrong path.
         """
         response = self._calls.search.response
         results = find_all(response.results or "$", answer)
@@ -338,7 +333,7 @@ class RemoteProvider(Provider):
     def _score(self, result: Any) -> float:
         """Return the score, or 0 if there is none.
 
-        Raises ProviderError if the score isn't a finite number, because the order would be affected.
+        Raises ProviderError if the score isn't a finite number, because this would affect the order.
         """
         path = self._calls.search.response.score_field
         score = find(path, result) if path else None
@@ -352,7 +347,7 @@ class RemoteProvider(Provider):
         shown = repr(value)[:120]
         where = self.spec.origin.where(f"{place_of(self._calls)}.search.response.{key}")
         return ProviderError(
-            f"{self.name}: the search answered with {shown} at {path}, where {wanted} should be.",
+            f"{self.name}: the search returned {shown} at {path} instead of {wanted}.",
             fix=f"Correct {where}; see `memeval check {self.name}`.",
         )
 
@@ -369,8 +364,7 @@ class RemoteProvider(Provider):
     def _sources(self, scope: str, result: Any) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Return the sources of a result.
 
-        They are taken from the metadata returned by the system, or else from the log of ids. The result is empty if neither
-        has them.
+        They come from the metadata returned by the system, or else from the log of ids. Returns nothing if neither has them.
         """
         response = self._calls.search.response
         metadata = find(response.metadata_field, result) if response.metadata_field else None

@@ -30,8 +30,7 @@ CONTEXT_CHARACTERS = 160
 class RetrievalUnit:
     """A passage.
 
-    `key` is the text to index, and `text` is the text to return. `order` is the passage's position in the scope, counted from
-    0.
+    `key` is the text to index, and `text` is the text to return. `order` is the passage's position in the scope, starting at 0.
     """
 
     key: str
@@ -56,7 +55,7 @@ def cut(sessions: Iterable[Session], granularity: str) -> list[RetrievalUnit]:
 
 
 def in_context(pieces: Iterable[RetrievalUnit], characters: int) -> list[RetrievalUnit]:
-    """Add the end of the preceding text in the session to the key of each passage (key expansion)."""
+    """Add the end of the session's previous text to the key of each passage (key expansion)."""
     out: list[RetrievalUnit] = []
     last: RetrievalUnit | None = None
     for piece in pieces:
@@ -217,13 +216,13 @@ class Bm25:
 
 
 def z_scores(values: Scores) -> Scores:
-    """Standardise the values. The result is all zeros if all values are equal."""
+    """Standardise the values. If all values are equal, the result is all zeros."""
     spread = float(values.std()) if values.size else 0.0
     return np.zeros_like(values) if spread < 1e-12 else (values - values.mean()) / spread
 
 
 def best(scores: Scores, k: int, least: float = -math.inf) -> list[tuple[int, float]]:
-    """Return at most k (position, score) pairs with scores above `least`.
+    """Return up to k (position, score) pairs with scores above `least`.
 
     They are sorted by descending score, with ties in order of position.
     """
@@ -253,7 +252,7 @@ _UNIT_DAYS = {"day": 1, "week": 7, "weekend": 7, "month": 30, "year": 365}
 
 
 def asked_range(text: str, at: datetime | None) -> Range | None:
-    """Return the start and end of the first time expression in the text, or None if no expression can be resolved."""
+    """Return the start and end of the first time expression in the text, or None if none can be resolved."""
     return _named(text, at) or (_relative(text, at) if at else None)
 
 
@@ -319,7 +318,7 @@ def _count(word: str) -> int:
 
 
 def with_times(scores: Scores, pieces: Sequence[RetrievalUnit], text: str, at: datetime | None) -> Scores:
-    """Add a bonus to passages from the time mentioned in the question. Without a mentioned time, scores are unchanged."""
+    """Add a bonus to passages from the time mentioned in the question. Without one, scores are unchanged."""
     asked = asked_range(text, at)
     if asked is None or not len(scores):
         return scores

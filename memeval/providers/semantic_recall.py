@@ -61,7 +61,7 @@ def _range(options: Options) -> tuple[int, int]:
     before, after = (value.get("before", 0), value.get("after", 0)) if isinstance(value, Mapping) else (value, value)
     for number in (before, after):
         if isinstance(number, bool) or not isinstance(number, int) or number < 0:
-            raise options.wrong("messageRange", value, "a whole number, or a mapping with before and after")
+            raise options.wrong("messageRange", value, "an integer, or a mapping with before and after")
     return before, after
 
 

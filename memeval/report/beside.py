@@ -1,4 +1,4 @@
-"""Put the numbers of a run in context: the gain over no memory, targets, published figures, and earlier versions."""
+"""Put the figures of a run in context: the gain over no memory, targets, published figures, and earlier versions."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from memeval.results.files import ResultsDir
 from memeval.specs import PublishedSpec
 
 NOTHING = "none"
-"""The provider that has no memory."""
+"""The provider without memory."""
 _FREE = ("asked for", "threshold", "prepared")
-"""Settings that may differ between a run with memory and one without, since the latter retrieves nothing."""
+"""Settings that may differ between a run with memory and one without, because the latter retrieves nothing."""
 
 
 def baseline_of(run: RunResult, others: Iterable[RunResult]) -> RunResult | None:
@@ -54,13 +54,13 @@ def runs_without_memory(results: ResultsDir, benchmark: str) -> list[RunResult]:
             try:
                 found.append(read_run(path))
             except RunError:
-                continue  # reported by `memeval html`
+                continue  # Reported by `memeval html`.
     return found
 
 
 def gain_row(gain: AccuracyGain) -> tuple[str, str, str]:
     """Format the gain as a row for the run's table of overall figures."""
-    left = f", {gain.left_out} in one run only" if gain.left_out else ""
+    left = f", {gain.left_out} in only one run" if gain.left_out else ""
     detail = f"{percent(gain.on)} with, {percent(gain.off)} without memory, {gain.questions} questions{left}"
     return ("accuracy gain", f"{100 * gain.gain:+.1f}", detail)
 
@@ -113,7 +113,7 @@ def published_table(figures: Sequence[PublishedSpec]) -> Table:
     return Table(("published system", "metric", "value %", "note", "source"), rows, frozenset({"value %"}))
 
 
-PUBLISHED_NOTE = "Figures of others: other models, judges or questions than here unless the note says otherwise."
+PUBLISHED_NOTE = "Figures published by others: models, judges or questions differ from those here unless noted otherwise."
 
 
 def version_of(run: RunResult) -> str:

@@ -25,7 +25,7 @@ Part = tuple[str, str]
 class Board:
     """Comparable runs and the values they share.
 
-    `title` omits the values that all boards in a list share. `heading` is the title with judge, target variant and granularity.
+    `title` omits the values shared by all boards in a list. `heading` is the title with judge, target variant and granularity.
     """
 
     benchmark: str
@@ -36,7 +36,7 @@ class Board:
 
     @property
     def id(self) -> str:
-        """Return a short id that stays the same when runs are added to the board."""
+        """Return a short id that does not change when runs are added to the board."""
         return sha256(json.dumps([self.benchmark, self.parts]).encode()).hexdigest()[:12]
 
 
@@ -104,7 +104,7 @@ def _other_client(run: RunResult) -> str:
 
 
 def _prepared(run: RunResult) -> str:
-    """Describe the preparation of sessions before ingestion, from the benchmark's file."""
+    """Describe how sessions are prepared before ingestion, from the benchmark's file."""
     made = {key: said for key in ("chunking", "preprocessing") if (said := run.find("benchmark", "spec", key))}
     return json.dumps(made, sort_keys=True) if made else ""
 
@@ -133,10 +133,10 @@ def _differing(keys: Sequence[tuple[Part, ...]]) -> list[Part]:
 
 
 def suite_table(suite: SuiteSpec, runs: Iterable[RunResult]) -> Table:
-    """Tabulate a suite: a row for each provider and answering model, a column for each entry, and the mean over all entries.
+    """Tabulate a suite: a row per provider and answering model, a column per entry, and the mean over all entries.
 
-    A cell is the value in per cent with its interval, from the latest run. The caller must leave out runs of other versions.
-    Raises RunError if the runs of an entry differ in more than the system.
+    A cell is the value in per cent with its interval, from the latest run. The caller must exclude runs of other
+    versions. Raises RunError if the runs of an entry differ in more than the system.
     """
     names = [entry.name for entry in suite.entries]
     latest = _latest_by_system(suite, runs)
@@ -184,7 +184,7 @@ def _suite_cell(entry: SuiteEntrySpec, run: RunResult | None) -> str:
 
 
 def _suite_mean(suite: SuiteSpec, found: Mapping[str, RunResult]) -> str:
-    """Return the mean over all entries, or a dash if one is missing, because a mean over fewer would not be comparable."""
+    """Return the mean over all entries, or a dash if one is missing. A mean over fewer would not be comparable."""
     cells = [_suite_value(entry, found.get(entry.name)) for entry in suite.entries]
     values = [cell.value for cell in cells if cell is not None and cell.value is not None]
     return percent(sum(values) / len(values)) if len(values) == len(cells) else NONE

@@ -30,7 +30,7 @@ def judged_answers(run: RunResult, metric: str = "") -> list[JudgedAnswer]:
     )
     if any((question.get("answer") or {}).get("withheld") for question in run.data.get("questions", ())):
         raise RunError(
-            f"Run {run.run_id} withheld answers, so what they are worth is not known.",
+            f"Run {run.run_id} withheld answers, whose values are unknown.",
             fix=f"Ask again and withhold none: {again}",
         )
     if not found:
@@ -52,10 +52,13 @@ def calibration_table(made: Calibration) -> Table:
         ("value %, all answered", percent(made.value)),
         ("expected calibration error %", percent(made.expected_error)),
         ("Brier score", f"{made.brier:.3f}"),
-        ("a right answer is surer than a wrong one (AUROC)", NONE if made.ranking is None else f"{made.ranking:.3f}"),
+        (
+            "a right answer has higher confidence than a wrong one (AUROC)",
+            NONE if made.ranking is None else f"{made.ranking:.3f}",
+        ),
         ("best threshold on these questions", f"{made.threshold:.2f}"),
         ("value % with it", percent(made.at_threshold)),
-        ("answers withheld by it", str(made.withheld)),
+        ("answers withheld by this threshold", str(made.withheld)),
         ("value % with a threshold chosen on the other conversations", percent(made.held_out)),
     )
     return Table(("calibration", "value"), rows, frozenset({"value"}))
@@ -72,8 +75,8 @@ def bins_table(answers: list[JudgedAnswer]) -> Table:
 def advice(made: Calibration) -> str:
     """Recommend a threshold for other questions.
 
-    It is recommended only if it helps on questions that were not used to choose it.
+    A threshold is recommended only if it helps on questions that were not used to choose it.
     """
     if made.held_out is not None and made.held_out > made.value and made.threshold > 0:
         return f"--abstain-below {made.threshold:.2f}"
-    return "answer always: no threshold helps where it was not chosen"
+    return "always answer: no threshold helps on questions that were not used to choose it"

@@ -22,7 +22,7 @@ OUTCOMES = ("win", "loss", "tie", "left out")
 class MetricRow:
     """The comparison of two runs by one metric. `p` is the p-value of `stats.Comparison.test`.
 
-    `p_holm` is corrected over all rows of the comparison. `pair` is None if the runs have no scored question in common.
+    `p_holm` is corrected over all rows of the comparison. `pair` is None if the runs share no scored question.
     """
 
     first: str
@@ -49,7 +49,7 @@ def compare(runs: Sequence[RunResult], metrics: Sequence[str] = (), *, seed: int
     Raises RunError if there is nothing to compare.
     """
     if len(runs) < 2:
-        raise RunError("A comparison needs two runs or more.", fix="Name another run.")
+        raise RunError("A comparison requires at least two runs.", fix="Name another run.")
     if len({run.benchmark for run in runs}) > 1:
         found = ", ".join(f"{run.run_id}: {run.benchmark}" for run in runs)
         raise RunError(f"The runs are of different benchmarks ({found}).", fix="Compare runs of the same benchmark.")
@@ -88,7 +88,7 @@ def _corrected(rows: Sequence[MetricRow]) -> list[MetricRow]:
 
 
 def warnings(runs: Sequence[RunResult]) -> list[str]:
-    """Describe the differences between runs other than the system under test."""
+    """Describe differences between runs other than the system under test."""
     messages = []
     for name, values in (
         ("data", [run.data_hash for run in runs]),
@@ -105,7 +105,7 @@ def warnings(runs: Sequence[RunResult]) -> list[str]:
             messages.append(f"The runs differ in {name} ({shown}).")
     keys = [frozenset(question.key for question in run.questions) for run in runs]
     if len(set(keys)) > 1:
-        messages.append("The runs have different questions; only those that both of a pair have scored are compared.")
+        messages.append("The runs have different questions; each pair is compared only on questions scored in both runs.")
     messages += [line for line in dict.fromkeys(few_clusters(run.clusters) for run in runs) if line]
     return messages
 
@@ -116,12 +116,14 @@ def _client(run: RunResult) -> str:
 
 
 def few_clusters(clusters: int | None) -> str:
-    """Return a warning if the questions come from fewer than 20 clusters, or else an empty string."""
+    """Return a warning if the questions come from fewer than 20 clusters, otherwise an empty string."""
     if clusters is None or clusters >= stats.FEW:
         return ""
     if clusters == 1:
-        return "All questions are of one conversation, sequence or repository: nothing is known of others."
-    return f"The questions come from {clusters} conversations, sequences or repositories: intervals and p rest on few."
+        return "All questions are from one conversation, sequence or repository, so the result says nothing about others."
+    return (
+        f"The questions come from {clusters} conversations, sequences or repositories: intervals and p-values are based on few."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +209,7 @@ class Regression:
 
     @property
     def exit_code(self) -> int:
-        """Return 1 on a significant drop, else 0."""
+        """Return 1 on a significant drop, otherwise 0."""
         return 1 if self.drops else 0
 
 
@@ -225,12 +227,12 @@ def regress(
     Raises RunError if a metric can't be compared, because a check without data must not pass.
     """
     if not 0 < alpha < 1 or not 0 <= tolerance < 1:
-        raise ConfigError("--alpha must lie between 0 and 1, --tolerance from 0 to below 1.", fix="Correct it.")
+        raise ConfigError("--alpha must be between 0 and 1, and --tolerance at least 0 and below 1.", fix="Correct it.")
     comparison = compare([run, baseline], metrics or _metric_of(baseline, run), seed=seed)
     if blind := [row.metric for row in comparison.rows if row.pair is None]:
         raise RunError(
             f"No question has a value of {blind[0]} in both {run.run_id} and {baseline.run_id}.",
-            fix="Compare runs of the same questions, by a metric that both have.",
+            fix="Compare runs of the same questions, on a metric that both have.",
         )
     drops = [row for row in comparison.rows if _is_regression(row, alpha, tolerance)]
     return Regression(comparison, tuple(drops), alpha, tolerance)
@@ -244,7 +246,7 @@ def _metric_of(baseline: RunResult, run: RunResult) -> tuple[str, ...]:
     if not run.has_value(name):
         raise RunError(
             f"Run {run.run_id} has no value of {name}, the metric of the baseline {baseline.run_id}.",
-            fix="Finish the run (memeval eval --resume), or name a metric that both have with --metric.",
+            fix="Finish the run (memeval eval --resume), or give a metric that both have with --metric.",
         )
     return (name,)
 
@@ -269,7 +271,9 @@ def baselines(results: ResultsDir) -> dict[str, str]:
     try:
         data = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise RunError(f"{path} can't be read: {error}.", fix="Correct it: an object of names and result files.") from None
+        raise RunError(
+            f"{path} can't be read: {error}.", fix="Correct it: it must be an object of names and result files."
+        ) from None
     if not isinstance(data, dict) or not all(isinstance(value, str) for value in data.values()):
         raise RunError(f"{path} is not an object of names and result files.", fix="Correct it.")
     return data
@@ -281,7 +285,7 @@ def set_baseline(results: ResultsDir, name: str, run: str) -> str:
     An existing baseline with that name is replaced. Raises RunError.
     """
     if not name or name != name.strip():
-        raise RunError(f"{name!r} is not a valid baseline name.", fix="Give a word, such as main.")
+        raise RunError(f"{name!r} is not a valid baseline name.", fix="Use a word, such as main.")
     file = result_path(results, run)
     load_run(results, str(results.root / file))
     names = {**baselines(results), name: file}

@@ -23,7 +23,7 @@ def export(run: RunResult, form: str, level: str = "") -> str:
     `level` is the document level in the TREC formats, session or turn. The default is the level of the retrieved passages.
     """
     if form not in FORMATS:
-        raise RunError(f"The format {form!r} is not known.", fix=f"Known: {', '.join(FORMATS)}.")
+        raise RunError(f"Unknown format: {form!r}.", fix=f"Known: {', '.join(FORMATS)}.")
     if form in TREC:
         return TREC[form](run, level or ("session" if run.setting("granularity") == "session" else "turn"))
     return FORMATS[form](run)
@@ -46,7 +46,7 @@ def as_jsonl(run: RunResult) -> str:
 def as_csv(run: RunResult) -> str:
     """Return CSV with a row per question and a column per metric.
 
-    An empty cell is unscored, skipped or failed; its status column says which.
+    An empty cell is unscored, skipped or failed. Its status column says which.
     """
     columns = (*_FIXED, *run.metric_names)
     return write_csv(columns, [[_cell(_flat(run, question)[name]) for name in columns] for question in run.questions])
@@ -112,13 +112,13 @@ def _check_documents(run: RunResult) -> None:
 
 
 def _trec_name(text: str) -> str:
-    """Escape spaces and control characters, because TREC's columns are separated by white space."""
+    """Escape spaces and control characters, because whitespace separates TREC's columns."""
     return quote(text, safe="/:._-+@#,;()") or "-"
 
 
 def _some(lines: list[str], run: RunResult, otherwise: str) -> str:
     if not lines:
-        raise RunError(f"Run {run.run_id} {otherwise}.", fix="Export a run that retrieves and names its sources.")
+        raise RunError(f"Run {run.run_id} {otherwise}.", fix="Export a run that retrieves and reports its sources.")
     return "".join(lines)
 
 

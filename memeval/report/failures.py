@@ -1,4 +1,4 @@
-"""List the questions that a run got wrong, with the cause if it is known."""
+"""List the questions that a run got wrong, with the cause if known."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ THRESHOLD = 0.5
 class FailedQuestion:
     """A question and its kind of failure: failed (with the error), unscored, or wrong.
 
-    `retrieval` says whether all, part or none of the evidence was found, or that this is unknown.
+    `retrieval` is whether all, part or none of the evidence was found, or unknown.
     """
 
     question: QuestionResult
@@ -56,7 +56,7 @@ def _failure(question: QuestionResult, metric: str, threshold: float) -> FailedQ
 def evidence_found(question: QuestionResult) -> str:
     """Return the retrieved share of the evidence: all, part, none or unknown.
 
-    It is counted in turns if both sides name turns, and in sessions otherwise.
+    It is counted in turns if both sides specify turns, otherwise in sessions.
     """
     for wanted, got in (
         (question.evidence_turns, {turn for piece in question.retrieved for turn in piece.turns}),
@@ -94,5 +94,5 @@ def _cut(text: str, length: int = 120) -> str:
 
 
 def summary(found: Sequence[FailedQuestion]) -> dict[str, int]:
-    """Count failures by kind, the most frequent first."""
+    """Count failures by kind, most frequent first."""
     return dict(Counter(one.kind for one in found).most_common())

@@ -19,7 +19,7 @@ from memeval.results.files import ResultsDir, read_result
 
 
 def primary_metric(runs: Sequence[RunResult]) -> str:
-    """Return the primary metric shared by all runs, or else the best-known metric that has a value in all of them.
+    """Return the primary metric shared by all runs, or else the best-known metric with a value in all of them.
 
     Raises RunError.
     """
@@ -28,7 +28,9 @@ def primary_metric(runs: Sequence[RunResult]) -> str:
         return name
     shared = [name for name in runs[0].metric_names if all(run.has_value(name) for run in runs)]
     if not shared:
-        raise RunError("The runs share no metric with a value.", fix="Name one with --metric; `memeval results RUN` lists them.")
+        raise RunError(
+            "The runs share no metric with a value.", fix="Choose one with --metric; `memeval results RUN` lists them."
+        )
     return min(shared, key=rank)
 
 
@@ -60,7 +62,7 @@ def client_label(client: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class MetricCell:
-    """A metric over a set of questions. `value` counts failed and unscored questions as 0, and `value_scored` leaves them out."""
+    """A metric over a set of questions. `value` counts failed and unscored questions as 0. `value_scored` excludes them."""
 
     value: float | None
     value_scored: float | None
@@ -142,7 +144,7 @@ class QuestionResult:
     def entry(self, metric: str) -> ScoreEntry:
         """Return the score of a metric.
 
-        If there is none, the question failed before the metric or the metric does not apply to it.
+        If there is none, the question failed before the metric, or the metric does not apply to it.
         """
         if metric in self.scores:
             return self.scores[metric]
@@ -163,7 +165,7 @@ class RunResult:
     path: Path | None = None
 
     def __getitem__(self, metric: str) -> float | None:
-        """Return the value of a metric, from 0 to 1. Raises RunError for an unknown one."""
+        """Return the value of a metric, from 0 to 1. Raises RunError for an unknown metric."""
         self.require(metric)
         return self.metrics[metric].value
 
@@ -180,7 +182,7 @@ class RunResult:
         return [name for name in shown if self.metrics[name].total > self.metrics[name].skipped]
 
     def summary(self) -> str:
-        """Return a line that identifies the run, and a line for each main metric with its interval in per cent."""
+        """Return a line that identifies the run, and a line per main metric with its interval in per cent."""
         lines = [f"{self.benchmark} × {self.provider}: {len(self.questions)} questions (run {self.run_id})"]
         for name in self.main_metrics:
             cell = self.metrics[name]
@@ -225,7 +227,7 @@ class RunResult:
         return value
 
     def setting(self, name: str) -> str:
-        """Return a resolved setting (variant, granularity, top_k, reader, …) as text, or an empty string if it is unknown."""
+        """Return a resolved setting (variant, granularity, top_k, reader, …) as text, or an empty string if unknown."""
         value = self.find("settings", name)
         return "" if value is None else str(value)
 
@@ -241,18 +243,18 @@ class RunResult:
 
     @property
     def fault(self) -> str:
-        """Return the reason why the run measures nothing (most questions failed), or an empty string for a finished run."""
+        """Return why the run measures nothing (most questions failed), or an empty string for a finished run."""
         return str(self.data.get("fault") or "broken") if self.data.get("status") == "broken" else ""
 
     @property
     def fault_fix(self) -> str:
-        """Return how to finish a broken run. Results of older versions don't say."""
+        """Return how to finish a broken run. Results of older versions don't include this."""
         fix = self.data.get("fault_fix")
         return str(fix or f"Correct the cause, then: memeval eval --resume {self.run_id} --retry-failed")
 
     @property
     def primary(self) -> str | None:
-        """Return the primary metric named in the result. For older results, return the best-known metric with a value."""
+        """Return the primary metric given in the result. For older results, return the best-known metric with a value."""
         named = self.data.get("primary_metric")
         if self.fault:
             return None
@@ -280,7 +282,7 @@ class RunResult:
             raise RunError(f"Run {self.run_id} has no metric {metric!r}.", fix=f"It has: {known}.")
 
     def values(self, metric: str) -> dict[str, float | None]:
-        """Return the values by question key. A failed question has the value 0, an unscored or skipped one None."""
+        """Return the values by question key. A failed question has the value 0, and an unscored or skipped one None."""
         self.require(metric)
         return {q.key: 0.0 if (one := q.entry(metric)).status == "failed" else one.value for q in self.questions}
 
@@ -316,7 +318,7 @@ def latest_run(results: ResultsDir, benchmark: str, provider: str) -> RunResult:
             f"There is no finished run of {provider} on {benchmark}.",
             fix=f"Providers with one: {', '.join(known)}." if known else f"Make one: memeval eval -b {benchmark} -p {provider}",
         )
-    last = sorted(own, key=lambda line: str(line.get("finished_at") or ""))[-1]  # on a tie, the later line wins
+    last = sorted(own, key=lambda line: str(line.get("finished_at") or ""))[-1]  # On a tie, the later line wins.
     return load_run(results, str(last["run_id"]))
 
 
@@ -342,7 +344,7 @@ def read_run(path: Path) -> RunResult:
 
 
 def parse_run(data: Mapping[str, Any], path: Path | None = None, name: str = "the result") -> RunResult:
-    """Parse a result from plain JSON values. Raises RunError with the name of the missing or wrong key."""
+    """Parse a result from plain JSON values. Raises RunError with the missing or wrong key."""
     node = _Node(data, name, "")
     questions = tuple(_question(item) for item in node.items("questions"))
     metrics = node.child("metrics")
@@ -536,4 +538,4 @@ class _Node:
 
 
 def _broken(name: str, place: str, what: str) -> RunError:
-    return RunError(f"{name} is broken: {place or 'it'} {what}.", fix="Make the report again: memeval eval --resume RUN.")
+    return RunError(f"{name} is broken: {place or 'it'} {what}.", fix="Create the report again: memeval eval --resume RUN.")

@@ -18,7 +18,7 @@ def is_number(value: object) -> bool:
 
 
 def percent(value: float | None) -> str:
-    """Format a share in per cent with one decimal and no per cent sign, so 0.9661 becomes 96.6."""
+    """Format a share in per cent with one decimal and no per cent sign: 0.9661 becomes 96.6."""
     return NONE if value is None else f"{value * 100:.1f}"
 
 
@@ -77,7 +77,7 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of formatted cells. `numbers` names the right-aligned columns."""
+    """A table of formatted cells. `numbers` are the right-aligned columns."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -103,7 +103,7 @@ class Table:
     def ordered(self, column: str, *, descending: bool = False) -> Table:
         """Return the table sorted by a column. Numbers are compared by value, and cells without a value come last.
 
-        An unknown column leaves the order as it is.
+        An unknown column does not change the order.
         """
         if column not in self.columns:
             return self
@@ -119,7 +119,7 @@ _FIRST_NUMBER = re.compile(r"[<$]?([+-]?\d[\d,]{0,30}(?:\.\d{0,30})?(?:e[+-]?\d{
 
 
 def _number(cell: str) -> float:
-    """Return the first number of a formatted cell, so that 12 ms is less than 1.2 s."""
+    """Return the first number in a formatted cell, so that 12 ms is less than 1.2 s."""
     match = _FIRST_NUMBER.match(cell)
     if match is None:
         return math.inf

@@ -71,7 +71,7 @@ def rankings_table(run: RunResult) -> Table:
 
 
 def types_table(run: RunResult, metric: str = "") -> Table:
-    """Tabulate one metric, by default the main one, by question type and overall. The table is empty if there is no metric."""
+    """Tabulate one metric, by default the main one, by question type and overall. The table is empty without a metric."""
     if not any(run.has_value(name) for name in run.metric_names):
         return Table((), ())
     name = metric or run.primary or primary_metric([run])
@@ -119,7 +119,7 @@ def whole_table(run: RunResult, more: Sequence[tuple[str, str, str]] = ()) -> Ta
 
 
 def phases_table(run: RunResult) -> Table:
-    """Tabulate times and model calls by phase. The times exclude cached answers."""
+    """Tabulate times and model calls by phase. Times exclude cached answers."""
     rows = []
     for phase in (*PHASES, "total"):
         spread, used = run.find("times", "latency", phase) or {}, run.find("usage", phase) or {}
@@ -139,8 +139,8 @@ def _whole(value: object) -> str:
 def leaderboard(runs: Sequence[RunResult], metric: str = "") -> Table:
     """Tabulate one line per run, best first. Runs without the metric come last. All runs should belong to one board.
 
-    The table also shows the gain over a run without memory (provider none) with the same answering model, latency, the mean
-    number of tokens that a search returns, and cost.
+    Also shows the gain over a run without memory (provider none) with the same answering model, the latency, the mean
+    number of tokens returned by a search, and the cost.
     """
     name = metric or widest_metric(runs) or "no metric"
     off = {run.answering_model: run for run in runs if run.provider == "none" and "." not in name and run.has_value(name)}

@@ -1,7 +1,7 @@
 """Print to the terminal, report errors with exit codes, and handle signals.
 
-Exit codes: 0 done · 1 failed, or a significant drop (regress) · 2 wrong usage, setting, file, login or client · 3 stopped by the
-budget · 130 interrupted; completed work is kept.
+Exit codes: 0 done · 1 failed, or a significant drop (regress) · 2 wrong usage, setting, file, login or client · 3
+stopped by the budget · 130 interrupted. Completed work is kept.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ EXIT_CODES: dict[type[MemevalError], int] = {
     BudgetError: 3,
     StoppedError: 130,
 }
-_RIGHTS = "Check the path, your rights to it and the space on the disk. What was done is kept; go on with --resume."
+_RIGHTS = "Check the path, its permissions and the free disk space. Completed work is kept; continue with --resume."
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def faults_reported() -> Iterator[None]:
         sys.exit(1)
     except OSError as error:
         if error.errno == errno.EPIPE:
-            raise  # the reader has closed the pipe; click exits quietly
+            raise  # The reader has closed the pipe. click exits quietly.
         tell(MemevalError(f"{error.filename or 'A file or connection'}: {error.strerror or error}.", fix=_RIGHTS))
         sys.exit(1)
     except KeyboardInterrupt:
@@ -87,8 +87,8 @@ def stopped_by_signals(stop: Stop, *, ending: Callable[[], None] | None = None) 
         stop.set()
         if ending is not None:
             ending()
-        under_way = "what is under way is ended and will be done again" if ending else "what is under way is finished first"
-        note(f"Stopping; {under_way}. Again to stop at once.")
+        under_way = "work in progress is ended and will be repeated" if ending else "work in progress is finished first"
+        note(f"Stopping; {under_way}. Press again to stop at once.")
 
     try:
         for one in (signal.SIGINT, signal.SIGTERM):
@@ -100,7 +100,7 @@ def stopped_by_signals(stop: Stop, *, ending: Callable[[], None] | None = None) 
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Return a console, with colours and tables on a terminal. Elsewhere it prints plain text without truncation."""
+    """Return a console, with colours and tables on a terminal. Elsewhere, it prints plain text without truncation."""
     stream = sys.stderr if stderr else sys.stdout
     return Console(stderr=stderr, width=None if stream.isatty() else 200, highlight=False)
 

@@ -1,10 +1,11 @@
 """Recompute the figures of documents from stored scores (`memeval verify`).
 
-`<docs>/results/*.json` holds the scores of runs, one value for each question and no text (`memeval export --format scores`).
-`<docs>/figures.yaml` maps tables to the scores they are computed from. In a page, a table is enclosed in `<!-- figures: NAME -->`
-and `<!-- end -->`, and must equal the recomputed one. A figure that can't be recomputed belongs in a section with the comment
-`<!-- measured once: COMMAND -->`; a comment before the first section covers the page. In all other sections of a page that
-`figures.yaml` lists, each decimal number and percentage has to occur in one of the tables.
+`<docs>/results/*.json` contains the scores of runs, one value per question and no text (`memeval export --format
+scores`). `<docs>/figures.yaml` maps tables to the scores they are computed from. In a page, a table is enclosed in
+`<!-- figures: NAME -->` and `<!-- end -->`, and must equal the recomputed one. A figure that can't be recomputed
+belongs in a section with the comment `<!-- measured once: COMMAND -->`. A comment before the first section covers the
+page. In all other sections of a page listed in `figures.yaml`, each decimal number and percentage must occur in one
+of the tables.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ _HEADING = re.compile(r"^#{2,6} ", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """The scores of a run by metric, in the order of its questions, with the cluster of each question."""
+    """The scores of a run by metric, in question order, with the cluster of each question."""
 
     name: str
     data_hash: str
@@ -75,7 +76,7 @@ def _number(value: float | str | None) -> float:
 
 
 def scores_of(run: RunResult, metrics: Sequence[str] = ()) -> dict[str, Any]:
-    """Return a run's scores for storage. Questions are identified by position only, so that no text of a data set is stored."""
+    """Return a run's scores for storage. Questions are identified only by position, so that no text of a data set is stored."""
     names = list(metrics) or list(run.metric_names)
     for name in names:
         run.require(name)
@@ -123,7 +124,7 @@ def _stored(entry: Any) -> float | str | None:
 
 
 def scores_text(data: Mapping[str, Any]) -> str:
-    """Format a scores file with one line for each list of values."""
+    """Format a scores file with one line per list of values."""
     rows = {**data, "settings": data["settings"]}
     lines = []
     for key, value in rows.items():
@@ -166,18 +167,18 @@ def read_scores(path: Path) -> Scores:
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise DataError(
-            f"{path} is not a file of scores: {error}.", fix="Make it with: memeval export RUN --format scores -o FILE"
+            f"{path} is not a file of scores: {error}.", fix="Create it with: memeval export RUN --format scores -o FILE"
         ) from None
 
 
 class Figures:
-    """The tables of `figures.yaml`, recomputed from the scores beside it."""
+    """The tables of `figures.yaml`, recomputed from the scores next to it."""
 
     def __init__(self, docs: Path) -> None:
         self._docs = docs
         self._file = docs / "figures.yaml"
         if not self._file.is_file():
-            raise ConfigError(f"There is no {self._file}.", fix="Name the folder of the documents: memeval verify --docs DIR")
+            raise ConfigError(f"There is no {self._file}.", fix="Give the folder of the documents: memeval verify --docs DIR")
         data = parse_yaml(self._file.read_text("utf-8"), str(self._file))
         try:
             self.pages = [docs / str(page) for page in data["pages"]]
@@ -198,7 +199,7 @@ class Figures:
         try:
             made = self._pairs(spec) if "pairs" in spec else self._values(spec)
         except (KeyError, TypeError) as error:
-            raise ConfigError(f"{self._file}: table {name} lacks {error}.", fix="See the other tables.") from None
+            raise ConfigError(f"{self._file}: table {name} is missing {error}.", fix="See the other tables.") from None
         return _markdown(made)
 
     def _scores_of(self, name: str) -> Scores:
@@ -241,7 +242,9 @@ class Figures:
 
 def _compared(one: Scores, other: Scores, metric: str) -> stats.Comparison:
     if one.data_hash != other.data_hash or one.clusters != other.clusters:
-        raise DataError(f"The scores {one.name} and {other.name} are of different questions.", fix="Pair runs of one selection.")
+        raise DataError(
+            f"The scores {one.name} and {other.name} are for different questions.", fix="Only pair runs of one selection."
+        )
     clusters = {str(n): cluster for n, cluster in enumerate(one.clusters)}
     pair = stats.compare(one.by_position(metric), other.by_position(metric), seed=stats.SEED, clusters=clusters)
     if pair is None:
@@ -288,7 +291,7 @@ class Problem:
 
 
 def verify(docs: Path) -> list[Problem]:
-    """Recompute all tables and check the pages. Raises ConfigError or DataError if that is impossible."""
+    """Recompute all tables and check the pages. Raises ConfigError or DataError if this is impossible."""
     figures = Figures(docs)
     tables = {name: figures.table(name) for name in figures.names()}
     texts = {page: _read(page) for page in figures.pages}
@@ -327,7 +330,7 @@ def _stale(page: Path, text: str, tables: Mapping[str, str]) -> Iterator[Problem
             yield Problem(page, _line(text, match.start()), f"figures.yaml has no table {name}")
         elif shown != tables[name]:
             pairs = zip(shown.splitlines(), tables[name].splitlines(), strict=False)
-            differing = next(((n, new) for n, (old, new) in enumerate(pairs) if old != new), (0, "another number of rows"))
+            differing = next(((n, new) for n, (old, new) in enumerate(pairs) if old != new), (0, "a different number of rows"))
             yield Problem(page, _line(text, match.start()) + 1 + differing[0], f"table {name} should have: {differing[1]}")
 
 
@@ -343,7 +346,9 @@ def _unaccounted(page: Path, text: str, known: set[str]) -> Iterator[Problem]:
         for match in _FIGURE.finditer(bare):
             if _plain(match[1]) not in known:
                 yield Problem(
-                    page, _line(text, start + match.start()), f"{match[0]} is in no table, and not marked as measured once"
+                    page,
+                    _line(text, start + match.start()),
+                    f"{match[0]} is not in any table, and is not marked as measured once",
                 )
 
 

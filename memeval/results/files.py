@@ -67,7 +67,7 @@ class ResultsDir:
         return members or [str(self.find(run))]
 
     def open(self, run: str) -> RunStore:
-        """Open the store of a run for reading. The file is never changed, since a runner of another version may be using it."""
+        """Open the store of a run for reading. The file is never changed, because a runner of another version may be using it."""
         return RunStore(self.find(run) / "run.db", read_only=True)
 
     def choose_file(self, version: str, benchmark: str, stamp: str) -> Path:
@@ -82,11 +82,11 @@ class ResultsDir:
         return path
 
     def write(self, path: Path, result: Mapping[str, Any]) -> Path:
-        """Write a result file, followed by its ledger line if that is missing. The call can be repeated after a crash."""
+        """Write a result file, then its ledger line if that is missing. The call can be repeated after a crash."""
         target = self.root / path
         write_atomic(target, result_text(result).encode(), private=False)
         if result.get("status") == "broken":
-            return target  # the run measured nothing, and the ledger lists only finished runs
+            return target  # The run measured nothing, and the ledger lists only finished runs.
         line = ledger_line(result, path)
         known = ((old.get("run_id"), old.get("finished_at")) for old in self.ledger_lines())
         if (line["run_id"], line["finished_at"]) not in known:
@@ -145,9 +145,9 @@ def read_result(path: Path) -> dict[str, Any]:
     try:
         data = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:
-        raise RunError(f"{path} can't be read as a result: {error}.", fix="Name a run id or a result file.") from None
+        raise RunError(f"{path} can't be read as a result: {error}.", fix="Give a run id or a result file.") from None
     if not isinstance(data, dict) or not isinstance(data.get("schema_version"), int):
-        raise RunError(f"{path} is not a result file: schema_version is missing.", fix="Name a run id or a result file.")
+        raise RunError(f"{path} is not a result file: schema_version is missing.", fix="Give a run id or a result file.")
     if data["schema_version"] > SCHEMA_VERSION:
-        raise RunError(f"{path} has schema version {data['schema_version']}, known is {SCHEMA_VERSION}.", fix="Update memeval.")
+        raise RunError(f"{path} has schema version {data['schema_version']}, but only {SCHEMA_VERSION} is supported.", fix="Update memeval.")
     return data

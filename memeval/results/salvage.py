@@ -1,9 +1,10 @@
 """Recover the rows of a damaged run.db page by page. Intact pages yield their rows, whatever the state of the others.
 
-SQLite finds rows through the schema and the inner pages of a tree, so one bad page can hide all rows. Here each page of the
-file is parsed on its own (https://www.sqlite.org/fileformat2.html). Table pages hold questions. Index pages hold the rows of
-tables without row ids, which are records and meta. A row counts only if it is complete and well-formed. Pages on the free
-list are skipped. If that list is lost, deleted rows can reappear, so judgements are then discarded and repeated.
+SQLite finds rows through the schema and the inner pages of a tree, so one bad page can hide all rows. Here, each page
+of the file is parsed on its own (https://www.sqlite.org/fileformat2.html). Table pages contain questions. Index pages
+contain the rows of tables without row ids, which are records and meta. A row counts only if it is complete and
+well-formed. Pages on the free list are skipped. If that list is lost, deleted rows can reappear, so judgements are
+discarded and repeated.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ INDEX_LEAF, INDEX_INNER, TABLE_LEAF = 0x0A, 0x02, 0x0D
 
 @dataclass(slots=True)
 class RecoveredRows:
-    """The recovered rows. `sure` means that the list of free pages was read, so none of them is a deleted row."""
+    """The recovered rows. `sure` means that the list of free pages was read, so that no deleted rows are included."""
 
     meta: dict[str, Any] = field(default_factory=dict)
     questions: dict[int, QuestionRow] = field(default_factory=dict)
@@ -53,11 +54,12 @@ class Salvaged:
     kept: Path
 
     def __str__(self) -> str:
-        return f"run.db was damaged: {self.questions} questions and {self.records} records were read; the old file is {self.kept}"
+        return (f"run.db was damaged: {self.questions} questions and {self.records} records were recovered; the old file "
+        f"is {self.kept}")
 
 
 def damage(path: Path) -> str:
-    """Return the damage found in a run.db, or "" if it is intact. The whole file is read."""
+    """Return the damage found in a run.db, or "" if it is intact. Reads the whole file."""
     try:
         db = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
     except sqlite3.Error as error:
@@ -126,7 +128,7 @@ def _aside(path: Path) -> Path:
 
 
 def read(path: Path) -> RecoveredRows:
-    """Return all complete rows. If several have the same key, the newest is kept."""
+    """Return all complete rows. If several have the same key, only the newest is kept."""
     data = _with_wal(path)
     size = _page_size(data)
     free = _free_pages(data, size)
@@ -153,7 +155,7 @@ def _with_wal(path: Path) -> bytes:
             db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
             db.close()
         except sqlite3.Error:
-            return path.read_bytes()  # the last writes are missing, so their work is repeated
+            return path.read_bytes()  # The last writes are missing, so their work is repeated.
         return copy.read_bytes()
     finally:
         for ending in ("", "-wal", "-shm"):
@@ -205,7 +207,7 @@ def _cells(data: bytes, size: int, page: int) -> Iterator[tuple[int, int, list[A
         try:
             yield (kind, *_cell(data, size, at + (4 if kind == INDEX_INNER else 0), kind))
         except (ValueError, IndexError, struct.error):
-            continue  # this row is damaged, but its neighbours may be intact
+            continue  # This row is damaged, but its neighbours may be intact.
 
 
 def _cell(data: bytes, size: int, at: int, kind: int) -> tuple[int, list[Any]]:
@@ -226,7 +228,7 @@ def _cell(data: bytes, size: int, at: int, kind: int) -> tuple[int, list[Any]]:
         start = (following - 1) * size
         steps += 1
         if following < 2 or start >= len(data) or steps > len(data) // size:
-            raise ValueError("the rest of the row is not there")
+            raise ValueError("the rest of the row is missing")
         payload += data[start + 4 : start + 4 + min(size - 4, length - len(payload))]
         if len(payload) < length and start + size > len(data):
             raise ValueError("the rest of the row is cut off")
@@ -277,7 +279,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 def _check_sum(values: Sequence[Any], columns: int) -> None:
     """Verify the row's checksum. Raises ValueError."""
     if len(values) > columns and values[columns] is not None and values[columns] != row_sum(*values[:columns]):
-        raise ValueError("a row is not as it was written")
+        raise ValueError("a row has changed since it was written")
 
 
 def _take(rows: RecoveredRows, kind: int, rowid: int, values: list[Any]) -> None:
@@ -291,14 +293,14 @@ def _take(rows: RecoveredRows, kind: int, rowid: int, values: list[Any]) -> None
             _check_sum(values, 2)
             rows.meta[_text(values[0])] = orjson.loads(values[1])
         elif kind != TABLE_LEAF and len(values) in (9, 10):
-            values[7] = float(values[7])  # SQLite stores whole numbers as integers
+            values[7] = float(values[7])  # SQLite stores whole numbers as integers.
             _check_sum(values, 9)
             record = _record(values[:9])
             there = rows.records.get(record.key)
             if there is None or there.at <= record.at:
                 rows.records[record.key] = record
     except (ValueError, TypeError):
-        return  # the row is damaged or belongs to another table
+        return  # The row is damaged or belongs to another table.
 
 
 def _record(values: list[Any]) -> Record:

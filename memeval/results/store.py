@@ -1,7 +1,7 @@
 """Store the settings, questions and records of a run in SQLite. A lock guards the single connection, so the store is thread-safe.
 
-A record is both a result and a checkpoint. An item that has a row is done. With WAL and `synchronous=NORMAL`, a killed
-process loses no committed row. A power cut may lose the last rows, and their work is then repeated.
+A record is both a result and a checkpoint. An item with a row is done. With WAL and `synchronous=NORMAL`, a killed
+process loses no committed row. A power cut may lose the last rows, whose work is then repeated.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def m001_records(db: sqlite3.Connection) -> None:
 
 
 def m002_sums(db: sqlite3.Connection) -> None:
-    """Add a checksum to each row to detect changed bytes within a text, since SQLite has no checksums. Older rows have none."""
+    """Add a checksum to each row to detect changed bytes within a text, because SQLite has no checksums. Older rows have none."""
     for table in ("meta", "questions", "records"):
         db.execute(f"ALTER TABLE {table} ADD COLUMN sum INTEGER")
 
@@ -68,7 +68,7 @@ def missing_steps(db: sqlite3.Connection, name: str, steps: tuple[Step, ...] = S
     done = {row[0] for row in db.execute("SELECT name FROM _migrations")}
     known = [step.__name__ for step in steps]
     if unknown := sorted(done - set(known)):
-        raise RunError(f"{name} was made by a newer memeval (step {unknown[0]}).", fix="Update memeval.")
+        raise RunError(f"{name} was created by a newer version of memeval (step {unknown[0]}).", fix="Update memeval.")
     return [step for step in known if step not in done]
 
 
@@ -89,7 +89,7 @@ def _apply(db: sqlite3.Connection, step: Step) -> bool:
 
 
 class Status(StrEnum):
-    """The outcome of an item of work."""
+    """The outcome of a work item."""
 
     DONE = "done"
     FAILED = "failed"
@@ -108,7 +108,7 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The result of one item. `error` says why it failed or was skipped. `seconds` is wall time, and `at` is in ISO 8601."""
+    """The result of one item. `error` is why it failed or was skipped. `seconds` is wall time, and `at` is in ISO 8601."""
 
     key: Key
     status: Status
@@ -120,7 +120,7 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class QuestionRow:
-    """A selected question. `payload` is its JSON with everything needed to score it."""
+    """A selected question. `payload` is its JSON, with everything needed to score it."""
 
     position: int
     case_id: str
@@ -137,22 +137,22 @@ def is_empty(db: sqlite3.Connection) -> bool:
 
 
 def not_begun(run: str) -> RunError:
-    """Return the error for a run without any stored data, because it was killed or the disk was full at its start."""
-    return RunError(f"Run {run} ended before it began.", fix=f"Give its command again; the id {run} can be used again.")
+    """Return the error for a run without any stored data. It was killed, or the disk was full, at its start."""
+    return RunError(f"Run {run} ended before it started any work.", fix=f"Run its command again; the id {run} can be reused.")
 
 
 def _unopened(path: Path, error: sqlite3.DatabaseError, *, empty: bool) -> RunError:
     if is_disk_full(error):
-        return RunError(f"{path} can't be written: {error}.", fix="Free some space, and give the command again.")
+        return RunError(f"{path} can't be written: {error}.", fix="Free some space, and run the command again.")
     if empty:
         return not_begun(path.parent.name)
     return RunError(
-        f"{path} is not the database of a run: {error}.", fix="Resume the run: what can be read of the file is kept."
+        f"{path} is not the database of a run: {error}.", fix="Resume the run: readable parts of the file are kept."
     )
 
 
 def _unusable(path: Path, error: sqlite3.DatabaseError) -> RunError:
-    fix = "Check the disk and your rights; a damaged file is salvaged when the run is resumed."
+    fix = "Check the disk and your permissions; a damaged file is salvaged when the run is resumed."
     if is_disk_full(error):
         fix = f"Free some space, then continue: memeval eval --resume {path.parent.name}"
     return RunError(f"{path} can't be read or written: {error}.", fix=fix)
@@ -213,7 +213,7 @@ class RunStore:
                     yield
                     self._db.execute("COMMIT")
                 except BaseException:
-                    if self._db.in_transaction:  # after a full disk, the transaction has already ended
+                    if self._db.in_transaction:  # After a full disk, the transaction has already ended.
                         self._db.execute("ROLLBACK")
                     raise
 
@@ -244,7 +244,7 @@ class RunStore:
         return json.loads(rows[0][0]) if rows else default
 
     def add_questions(self, rows: Iterable[QuestionRow]) -> None:
-        """Store questions. Their positions determine the order in the report."""
+        """Store questions. Their positions determine the report order."""
         with self.transaction():
             self._db.executemany(
                 "INSERT INTO questions (position, case_id, question_id, payload, sum) VALUES (?, ?, ?, ?, ?)",
@@ -284,7 +284,7 @@ class RunStore:
         return [_record(row) for row in rows]
 
     def records(self, phase: Phase) -> Iterator[Record]:
-        """Yield the records of a phase in key order. They are read in small batches because payloads can be large."""
+        """Yield the records of a phase in key order. They are read in small batches, because payloads can be large."""
         for key in self.keys(phase):
             if (record := self.get(key)) is not None:
                 yield record
@@ -320,7 +320,7 @@ class RunStore:
             )
 
     def newest(self, limit: int) -> list[Key]:
-        """Return the questions that have a record, most recently worked on first. The keys are those of their latest records."""
+        """Return the questions with a record, most recently worked on first. The keys are those of their latest records."""
         rows = self._rows(
             "SELECT phase, case_id, question_id, MAX(at) AS latest FROM records WHERE question_id != '' AND part = '' "
             "GROUP BY case_id, question_id ORDER BY latest DESC, case_id, question_id LIMIT ?",
@@ -373,14 +373,14 @@ class RunStore:
 def _connect(path: Path, read_only: bool) -> sqlite3.Connection:
     """Connect to the file.
 
-    In a read-only folder, only a cleanly closed run can be read, since otherwise rows are in the WAL.
+    In a read-only folder, only a cleanly closed run can be read. Otherwise, rows are in the WAL.
     """
     name, uri = str(path), False
     if not os.access(path.parent, os.W_OK):
         wal = path.with_name(f"{path.name}-wal")
         if wal.exists() and wal.stat().st_size:
             raise RunError(
-                f"{path.parent} may not be written, and its run did not end tidily.", fix="Copy the folder, read it there."
+                f"{path.parent} is not writable, and its run was not closed cleanly.", fix="Copy the folder and read the copy."
             )
         name, uri = f"{path.resolve().as_uri()}?immutable=1", True
     elif read_only:

@@ -1,7 +1,7 @@
 """An open run in this process, with its folder, lock, plan and remaining work.
 
-All state is in run.db. A record is both a result and a checkpoint, and is written in one transaction (see `results.store`). A
-killed run therefore resumes with the first item that has no record.
+All state is in run.db. A record is both a result and a checkpoint, and is written in one transaction (see
+`results.store`). A killed run therefore resumes with the first item without a record.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ORDER = tuple(Phase)
 
 
 def new_group() -> str:
-    """Return an id for the runs of one command, made of the UTC time and random characters."""
+    """Return an id for the runs of one command, consisting of the UTC time and random characters."""
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{secrets.token_hex(2)}"
 
 
@@ -88,7 +88,7 @@ class Run:
                 self.salvaged = salvage(folder / "run.db")
             self.store = RunStore(folder / "run.db", create=create)
         except BaseException:
-            if new:  # e.g. a full disk: the remains could not be resumed
+            if new:  # For example, a full disk: the remains could not be resumed.
                 for rest in folder.glob("run.db*"):
                     rest.unlink(missing_ok=True)
             self._lock.release()
@@ -103,7 +103,7 @@ class Run:
         run = cls(results, results.run_dir(run_id), create=True)
         try:
             if run.planned:
-                raise RunError(f"Run {run_id} is there already.", fix=f"Resume it (--resume {run_id}) or give another --run-id.")
+                raise RunError(f"Run {run_id} already exists.", fix=f"Resume it (--resume {run_id}) or give another --run-id.")
             with run.store.transaction():
                 run.store.forget_meta()
                 for key, value in {"scope_run": run_id, **about, "created_at": now(), "settings": settings.to_json()}.items():
@@ -119,7 +119,7 @@ class Run:
         opened = cls(results, results.find(run))
         if opened.store.meta("settings") is None:
             opened.close()
-            raise RunError(f"Run {run} ended before it began.", fix="Start a new run with another --run-id.")
+            raise RunError(f"Run {run} ended before it started any work.", fix="Start a new run with another --run-id.")
         return opened
 
     def close(self) -> None:
@@ -159,7 +159,7 @@ class Run:
         before = self.store.meta("planned_for")
         if before is not None and before != about.get("data_hash"):
             raise RunError(
-                f"Run {self.id} lost questions, and the data are not those that it began with.",
+                f"Run {self.id} lost questions, and the data has changed since it started.",
                 fix="Restore the data, or start a new run.",
             )
         with self.store.transaction():
@@ -192,15 +192,15 @@ class Run:
         for earlier in ORDER[: ORDER.index(phase)]:
             if not self.is_complete(earlier):
                 raise RunError(
-                    f"Phase {phase} of run {self.id} needs phase {earlier}, which is not complete.",
+                    f"Phase {phase} of run {self.id} requires phase {earlier}, which is not complete.",
                     fix=f"memeval eval --resume {self.id}",
                 )
 
     def forget(self, first: Phase) -> None:
         """Remove the records of a phase and of all later phases.
 
-        If ingest is among them, providers also clear their state before the first batch of each case. State adopted from
-        another run is left unchanged, because a new ingest uses its own scopes.
+        If ingest is among them, providers also clear their state before the first batch of each case. State adopted
+        from another run is not changed, because a new ingest uses its own scopes.
         """
         with self.store.transaction():
             for phase in ORDER[ORDER.index(first) :]:

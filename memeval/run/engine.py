@@ -1,7 +1,8 @@
 """Run any kind of subject: a memory system behind an API, or the sessions of a client.
 
-The subject chooses the questions, lists the work items of each phase, processes single items, and describes the result. The
-engine opens or creates the run, skips recorded items, manages threads and progress, and writes the result file.
+The subject chooses the questions, lists the work items of each phase, processes single items and describes the
+result. The engine opens or creates the run, skips recorded items, manages threads and progress, and writes the result
+file.
 
 Phases run one after another. Every item ends in a record, even if it fails. A run ends early only for reasons unrelated
 to a single question, such as a stop by the user, an exhausted budget, broken data or a bug. Completed work is kept.
@@ -43,7 +44,7 @@ class Work:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """The work of a phase. `items` holds the remaining items out of `total`, and `label` is shown in the progress display.
+    """The work of a phase. `items` contains the remaining items out of `total`, and `label` is shown in the progress display.
 
     `open` prepares the phase and returns the function that processes one item. It is not called if nothing is `pending`.
     """
@@ -80,7 +81,7 @@ class Reported(Protocol):
 
 
 class Subject(Reported, Protocol):
-    """The system measured by a run."""
+    """The system that a run measures."""
 
     def about(self) -> Mapping[str, Any]:
         """Return values to store with a new run in addition to its settings."""
@@ -105,7 +106,7 @@ def start(results: ResultsDir, run_id: str, settings: Settings, subject: Subject
 
 
 def reopen(results: ResultsDir, run: str, make: Callable[[Run], AnySubject]) -> tuple[Run, AnySubject]:
-    """Open an existing run with its subject. Raises RunError if the subject has changed since the run began."""
+    """Open an existing run with its subject. Raises RunError if the subject has changed since the run started."""
     opened = Run.resume(results, run)
     try:
         subject = make(opened)
@@ -197,8 +198,8 @@ def _count(records: Iterable[Record], budget: Budget, whole: Container[tuple[str
 def for_each(items: Iterable[Item], work: Callable[[Item], None], threads: int, stop: Stop, name: str = "memeval") -> None:
     """Process each item. With a single thread, the caller's thread is used.
 
-    At most `threads` + 1 items are loaded at once because an item can be a large case. The first error is raised after the work
-    in progress has ended. Raises StoppedError once the stop flag is set.
+    At most `threads` + 1 items are loaded at once, because an item can be a large case. The first error is raised
+    after the work in progress has ended. Raises StoppedError once the stop flag is set.
     """
     if threads <= 1:
         for item in items:

@@ -57,9 +57,9 @@ def evaluate(
     a name or the path of a YAML file. Further `settings` are fields of `memeval.Settings`, such as `granularity` or
     `variant`.
 
-    The run is kept in `results_dir`, which defaults to `MEMEVAL_RESULTS` or `results`, so that `memeval compare` and
-    `memeval html` find it. Raises ConfigError before any work if an argument is wrong, and RunError if the run measures
-    nothing.
+    The run is stored in `results_dir`, which defaults to `MEMEVAL_RESULTS` or `results`, so that `memeval compare`
+    and `memeval html` find it. Raises ConfigError before any work if an argument is wrong, and RunError if the run
+    measures nothing.
     """
     name = as_id(name or _name_of(memory))
     holder = Holder(memory, options)
@@ -97,7 +97,7 @@ def _settings(benchmark: str, **values: Any) -> Settings:
     try:
         return Settings(benchmark=named, **values)
     except TypeError as error:
-        raise ConfigError(f"There is no such setting: {error}.", fix="See the fields of memeval.Settings.") from None
+        raise ConfigError(f"Unknown setting: {error}.", fix="See the fields of memeval.Settings.") from None
 
 
 def _run(results: ResultsDir, run_id: str, wanted: Settings, context: RunContext, work: Work, *, progress: bool) -> None:
@@ -111,7 +111,7 @@ def _measured(results: ResultsDir, run_id: str) -> RunResult:
     result = load_run(results, run_id)
     if result.fault:
         first = next((question.error for question in result.questions if question.error), "")
-        raise RunError(f"Run {run_id} is not finished: {result.fault}. {first}".strip(), fix="Correct that and run it again.")
+        raise RunError(f"Run {run_id} is not finished: {result.fault}. {first}".strip(), fix="Correct this and run it again.")
     return result
 
 

@@ -2,7 +2,7 @@
 
 The file has LongMemEval's JSONL format, with one {"question_id", "hypothesis"} object per line.
 
-Questions without a line count as failed rather than being skipped, as in the official script.
+As in the official script, questions without a line count as failed rather than being skipped.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def read_hypotheses(path: Path) -> dict[str, str]:
                 continue
             question, text = _line(line, f"{path}:{number}")
             if question in found:
-                raise DataError(f"{path}:{number}: question {question!r} has a hypothesis already.", fix="Remove one.")
+                raise DataError(f"{path}:{number}: question {question!r} already has a hypothesis.", fix="Remove one.")
             found[question] = text
     if not found:
-        raise DataError(f"{path} holds no hypotheses.", fix='Each line is {"question_id": "…", "hypothesis": "…"}.')
+        raise DataError(f"{path} contains no hypotheses.", fix='Each line is {"question_id": "…", "hypothesis": "…"}.')
     return found
 
 
@@ -55,7 +55,7 @@ def _line(line: bytes, where: str) -> tuple[str, str]:
         raise DataError(f"{where}: not valid JSON: {error}.", fix="Correct that line.") from None
     for field in ("question_id", "hypothesis"):
         if not isinstance(data, dict) or not isinstance(data.get(field), str):
-            raise DataError(f"{where}: {field} is missing or no text.", fix="Correct that line.")
+            raise DataError(f"{where}: {field} is missing or not text.", fix="Correct that line.")
     return data["question_id"], data["hypothesis"]
 
 
@@ -106,5 +106,5 @@ def _check_clear(rows: list[QuestionRow], given: dict[str, str]) -> None:
     seen: set[str] = set()
     for row in rows:
         if row.question_id in given and row.question_id in seen:
-            raise ConfigError(f"Several cases have a question {row.question_id!r}.", fix="Write case/question as its id.")
+            raise ConfigError(f"Several cases have a question {row.question_id!r}.", fix="Use case/question as its id.")
         seen.add(row.question_id)

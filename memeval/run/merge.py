@@ -25,7 +25,7 @@ def merge(results: ResultsDir, runs: Sequence[str], run_id: str) -> Run:
     with ExitStack() as stack:
         stores = {name: stack.enter_context(results.open(name)) for name in runs}
         if cells := [name for name, store in stores.items() if store.meta("claudecode") is not None]:
-            raise RunError(f"Run {cells[0]} is one of run_bench.", fix="Name shards of run_bench only, or none.")
+            raise RunError(f"Run {cells[0]} is a run_bench run.", fix="Give only shards of run_bench, or none.")
         settings = _common_settings(stores)
         for name, store in stores.items():
             for phase in ORDER[:4]:
@@ -62,7 +62,7 @@ def check_judged(store: RunStore, expected: set[tuple[str, str]], *, of: str, fi
     """Check that every expected question is evaluated. Raises RunError."""
     judged = {(key.case_id, key.question_id) for key in store.keys(Phase.EVALUATE) if not key.part}
     if missing := len(expected - judged):
-        raise RunError(f"Run {store.path.parent.name} has {missing} {of} to go.", fix=fix)
+        raise RunError(f"Run {store.path.parent.name} still has {missing} {of} to do.", fix=fix)
 
 
 def difference(one: Any, other: Any, path: str = "") -> str:
@@ -87,10 +87,10 @@ def check_shards(shards: Mapping[str, str | None]) -> None:
         first, other = next(iter(owners.items()), (str(shard), name))
         if str(shard).partition("/")[2] != first.partition("/")[2]:
             raise RunError(
-                f"Runs {other} and {name} overlap: they are shards {first} and {shard}.", fix="Merge shards of one division only."
+                f"Runs {other} and {name} overlap: they are shards {first} and {shard}.", fix="Only merge shards of one division."
             )
         if str(shard) in owners:
-            raise RunError(f"Runs {owners[str(shard)]} and {name} are both shard {shard}.", fix="Name each shard once.")
+            raise RunError(f"Runs {owners[str(shard)]} and {name} are both shard {shard}.", fix="Give each shard once.")
         owners[str(shard)] = name
     count = int(next(iter(owners)).partition("/")[2])
     if missing := sorted({f"{number}/{count}" for number in range(1, count + 1)} - set(owners)):
@@ -98,7 +98,7 @@ def check_shards(shards: Mapping[str, str | None]) -> None:
 
 
 def _common_settings(stores: Mapping[str, RunStore]) -> Settings:
-    """Return the settings without the shard. Raises RunError with the name of a differing or missing setting."""
+    """Return the settings without the shard. Raises RunError with the first differing or missing setting."""
     found = {name: store.meta("settings") for name, store in stores.items()}
     plans = {name: store.meta("plan") for name, store in stores.items()}
     if unplanned := [name for name in stores if found[name] is None or plans[name] is None]:
@@ -110,9 +110,9 @@ def _common_settings(stores: Mapping[str, RunStore]) -> Settings:
     first, *others = found
     for name in others:
         if field := difference(found[first], found[name]):
-            raise RunError(f"Runs {first} and {name} differ in {field.partition('.')[0]}.", fix="Merge shards of one run only.")
+            raise RunError(f"Runs {first} and {name} differ in {field.partition('.')[0]}.", fix="Only merge shards of one run.")
         if plans[name] != plans[first]:
-            raise RunError(f"Runs {first} and {name} are of different data.", fix="Merge shards of one run only.")
+            raise RunError(f"Runs {first} and {name} use different data.", fix="Only merge shards of one run.")
     check_shards(shards)
     data = found[first]
     return Settings.from_json({**data, "selection": {**data["selection"], "shard": None}})

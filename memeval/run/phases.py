@@ -1,6 +1,6 @@
 """Four of the five phases as functions of values.
 
-They depend only on protocols. Their return values are recorded by the subject.
+They depend only on protocols. The subject records their return values.
 
 Ingest    passes the sessions of a case to the provider, in time order and in batches, without hints at the gold answers
 Search    asks the provider for memories that are relevant to a question
@@ -44,7 +44,7 @@ BULK = 50
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """The sessions of one call. If `wait` is true, indexing is awaited after the call. `chunks` maps chunk ids to turn ids."""
+    """The sessions in one call. If `wait` is true, indexing is awaited after the call. `chunks` maps chunk ids to turn ids."""
 
     part: str
     sessions: tuple[Session, ...]
@@ -53,7 +53,7 @@ class Batch:
 
 
 def case_tag(benchmark: str, case_id: str) -> str:
-    """Return the case's name as shown to systems under test.
+    """Return the case's name for systems under test.
 
     The name is a digest because LongMemEval's ids mark unanswerable questions (`_abs`).
     """
@@ -98,7 +98,7 @@ def _prepared(session: Session, spec: BenchmarkSpec | None) -> tuple[Session, di
 
 
 def in_time_order(sessions: Sequence[Session]) -> list[Session]:
-    """Sort sessions by time. Keep the benchmark's order if a time is missing or if only some times have a time zone."""
+    """Sort sessions by time. Keep the benchmark's order if a time is missing or only some times have a time zone."""
     if any(session.at is None for session in sessions):
         return list(sessions)
     if len({session.at.tzinfo is None for session in sessions if session.at}) > 1:
@@ -112,7 +112,7 @@ class SearchPlan:
 
     `depth` hits are requested. Texts are recorded for the first `kept` hits, and only sources for the rest.
 
-    Hits with a score below `threshold` are dropped. `chunks` holds the chunks from the ingest of the case.
+    Hits with a score below `threshold` are dropped. `chunks` contains the chunks from the ingest of the case.
     """
 
     depth: int
@@ -126,14 +126,14 @@ class SearchPlan:
 def search(provider: Provider, scope: str, question: Question, plan: SearchPlan) -> dict[str, Any]:
     """Search and return the payload of the search record. Raises ProviderError."""
     request = SearchRequest(question.text, plan.depth, question.at, plan.granularity, plan.options)
-    raw = provider.search(scope, request)[: plan.depth] if question.text.strip() else []  # an empty query has no results
+    raw = provider.search(scope, request)[: plan.depth] if question.text.strip() else []  # An empty query has no results.
     pieces = _of_data([piece for piece in raw if plan.threshold is None or piece.score >= plan.threshold], plan.chunks)
     hits = {"kept": plan.kept, "retrieved": [_kept(piece, rank < plan.kept) for rank, piece in enumerate(pieces)]}
     return {**hits, **_guarded(provider, scope, question)}
 
 
 def _guarded(provider: Provider, scope: str, question: Question) -> dict[str, Any]:
-    """Have the provider's guard judge the tool call that the question is about, if there are both."""
+    """Have the provider's guard judge the tool call in question, if there is both a guard and a call."""
     if not provider.capabilities.guard or "call" not in question.metadata:
         return {}
     call, *before = (
@@ -176,7 +176,7 @@ def found(payload: Mapping[str, Any]) -> list[Retrieved]:
 
 
 def sizes(payload: Mapping[str, Any]) -> list[int]:
-    """Estimate the tokens of each hit of a record. Hits stored without a text by older versions count as 0."""
+    """Estimate the tokens of each hit in a record. Hits that older versions stored without a text count as 0."""
     return [int(item["tokens"]) if "tokens" in item else estimate_tokens(item["text"]) for item in payload["retrieved"]]
 
 
@@ -220,7 +220,7 @@ def answer(model: Model, reading: ReaderSetup, question: Question, pieces: Seque
     reply, confidence = confident(made.text) if reading.abstain_below is not None else (made.text, None)
     text = final_answer(reply) if reader == "con" else reply.strip()
     if not text:
-        raise ModelError(f"{made.model} gave an empty answer.", fix="Try again, or another model.")
+        raise ModelError(f"{made.model} returned an empty answer.", fix="Try again, or use another model.")
     usage = sum((call.usage for call in calls), Usage())
     result = Answer(text, made.model, prompt.hash, usage, sum(call.seconds for call in calls), confidence)
     unsure = confidence is not None and confidence < (reading.abstain_below or 0.0)
@@ -239,7 +239,7 @@ def _values(question: Question, pieces: Sequence[Retrieved], *, as_json: bool = 
 def _notes(
     model: Model, prompt: Prompt, question: Question, pieces: Sequence[Retrieved], calls: list[Completion]
 ) -> Iterator[Retrieved]:
-    """Yield the model's note on each session at the position of the session's first hit. Empty notes are dropped."""
+    """Yield the model's note on each session, at the position of the session's first hit. Empty notes are dropped."""
     sessions: dict[tuple[str, ...] | int, list[Retrieved]] = {}
     for number, piece in enumerate(pieces):
         sessions.setdefault(piece.sessions or number, []).append(piece)
@@ -259,7 +259,7 @@ def confident(reply: str) -> tuple[str, float | None]:
 
 
 def asked(question: Question) -> str:
-    """Return the question as shown to the model, including the benchmark's answer choices (`options`) if there are any."""
+    """Return the question as shown to the model, including the benchmark's answer choices (`options`), if any."""
     options = question.metadata.get("options") or ()
     return "\n".join([question.text, "", *map(str, options)]) if options else question.text
 
@@ -271,7 +271,7 @@ def final_answer(text: str) -> str:
 
 BUDGETS = (1000, 2000, 4000)
 """Token budgets for recall, as estimated by `memeval.core.text`."""
-NO_TURNS = "the pieces of this system are not single turns"
+NO_TURNS = "the results of this system are not single turns"
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +300,7 @@ def ranking_scores(
         score = scorer(pieces, target, granularity)
         for metric in metrics:
             if target.variant == "locomo_official" and metric.name != "recall_fraction":
-                continue  # the official script has no other metric
+                continue  # The official script has no other metric.
             for k in cut_offs:
                 name = f"{target.level}.{metric.name}@{k}"
                 value = None if target.skipped else score(metric, k)
@@ -335,7 +335,7 @@ def _recency(pieces: Sequence[Retrieved], target: Targets, gold: Gold, granulari
 
 
 def _why_unscored(value: float | None) -> str:
-    return "" if value is not None else "the provider does not tell sources"
+    return "" if value is not None else "the provider does not report sources"
 
 
 def _entry(name: str, value: float | None, reason: str) -> dict[str, Any]:
@@ -371,7 +371,7 @@ def _over_epochs(scores: Sequence[Mapping[str, Any]], epochs: int) -> dict[str, 
 
 
 def score_status(score: Score) -> str:
-    """Return the status of a score. A score without a value is `skipped` if its reason states that the protocol requires none."""
+    """Return the status of a score. A score without a value is `skipped` if its reason says that the protocol requires none."""
     if score.value is not None:
         return "scored"
     return "skipped" if score.reason.startswith("skipped") else "unscored"

@@ -36,9 +36,9 @@ from memeval.run.settings import Ref, Settings, select
 from memeval.specs import BenchmarkSpec, ProviderSpec, ProviderType, to_plain
 
 PROMPTED = ("llm", "rubric")
-"""Judges that take prompts."""
+"""Judges with prompts."""
 RUN_METRICS = ("accuracy", "abstention", "recency", "latency", "usage", "accuracy_gain")
-"""Non-ranking metrics that a benchmark may name. Every run reports them where applicable. Ranking metrics are registered."""
+"""Non-ranking metrics that a benchmark may specify. Every run reports them where applicable. Ranking metrics are registered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class RunContext:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The settings of a run, with the specs they refer to and values derived from both."""
+    """The settings of a run, with the specs they refer to and derived values."""
 
     settings: Settings
     benchmark: BenchmarkSpec
@@ -80,7 +80,7 @@ class Plan:
 
     @property
     def search_k(self) -> int:
-        """Return the number of hits to request, which by default covers every cut-off even if a session yields several hits."""
+        """Return the number of hits to request. By default, it covers every cut-off even if a session yields several hits."""
         if self.settings.search_k:
             return max(self.settings.search_k, self.settings.top_k)
         if self.benchmark.search.limit:
@@ -107,7 +107,7 @@ class Plan:
     def provider_json(self) -> dict[str, Any]:
         """Return the provider's resolved file.
 
-        Header values and a server's environment are removed because they may contain secrets.
+        Header values and a server's environment are removed, because they may contain secrets.
         """
         spec = cast(dict[str, Any], _without_headers(to_plain(self.provider)))
         if self.provider.mcp is not None:
@@ -116,11 +116,11 @@ class Plan:
 
 
 NO_MODEL = "none"
-"""The answering-model name that disables answering, even if the benchmark's file names a model."""
+"""The answering-model name that disables answering, even if the benchmark's file specifies a model."""
 
 
 def with_defaults(settings: Settings, catalog: Catalog, *, answers: bool = True) -> Settings:
-    """Fill in models from the benchmark's file if no flag names one. Raises ConfigError.
+    """Fill in models from the benchmark's file if no flag specifies one. Raises ConfigError.
 
     Without `answers`, only the judge's model is filled in, because the answers come from elsewhere.
     """
@@ -165,7 +165,7 @@ def open_data(plan: Plan, context: RunContext) -> Benchmark:
 
 
 def make_provider(plan: Plan, context: RunContext) -> Provider:
-    """Create the provider without opening it. The option `model` names the provider's model."""
+    """Create the provider without opening it. The option `model` is the provider's model."""
     kind = _kind(plan.provider)
     can = capabilities_of(plan)
     provider = cast(Provider, kind(plan.provider, plan.settings.provider_options))
@@ -199,7 +199,7 @@ def capabilities_of(plan: Plan) -> Capabilities:
     except AttributeError:
         raise ConfigError(
             f"The class of provider {name!r} declares no capabilities.",
-            fix="Give it `capabilities = Capabilities(…)` of memeval.core.protocols; docs/providers.md says which there are.",
+            fix="Give it `capabilities = Capabilities(…)` from memeval.core.protocols; docs/providers.md lists them.",
         ) from None
 
 
@@ -209,7 +209,7 @@ def make_model(name: str, options: Mapping[str, Any], context: RunContext) -> Mo
 
 
 def make_judges(plan: Plan, context: RunContext) -> list[Judge]:
-    """Create the judges in order. Raises ConfigError, for example if a judge's required model isn't named."""
+    """Create the judges in order. Raises ConfigError, for example if a judge's required model isn't specified."""
     name = plan.settings.judge_model
     model = make_model(name, plan.settings.judge_model_options, context) if name else None
     made = []
@@ -240,7 +240,7 @@ def _official(plan: Plan, context: RunContext, judge: str) -> Official | None:
     listed = named.get("files") or [named]
     found = [file for one in listed if (file := _official_file(str(one["url"]), str(one["sha256"]), context)) is not None]
     if len(found) < len(listed):
-        return None  # the score is then named llm_accuracy or rubric
+        return None  # The score is then named llm_accuracy or rubric.
     protocol = str(options.get("protocol") or plan.benchmark.effective_loader)
     limit = named.get("maxTokens")
     return Official(official_prompts(protocol, found), str(named.get("model", "")), int(limit) if limit else None)
@@ -251,7 +251,9 @@ def _official_file(url: str, sha256: str, context: RunContext) -> Path | None:
     target = context.sources.cache.expanduser() / "official" / sha256[:16] / url.rpartition("/")[2]
     if target.exists():
         if file_sha256(target) != sha256:
-            raise DataError(f"{target} is not the official file: its SHA-256 is another.", fix=f"Remove it, or put {url} there.")
+            raise DataError(
+                f"{target} is not the official file: its SHA-256 differs.", fix=f"Remove it, or put a copy of {url} there."
+            )
         return target
     if context.sources.offline:
         return None
@@ -262,12 +264,12 @@ def _official_file(url: str, sha256: str, context: RunContext) -> Path | None:
 
 
 def check_parts(plan: Plan, context: RunContext, *, searches: bool = True) -> None:
-    """Create every component once so that a missing key, prompt or option is reported before any work. Raises ConfigError.
+    """Create every component once, so that a missing key, prompt or option is reported before any work. Raises ConfigError.
 
     A run that reuses another run's searches does not need the provider's key.
     """
     if plan.settings.epochs > 1 and not plan.settings.answering_model:
-        raise ConfigError("--epochs repeats answers, and nothing answers here.", fix="Give --answering-model.")
+        raise ConfigError("--epochs repeats answers, but there is no answering model.", fix="Give --answering-model.")
     provider = make_provider(plan, context)
     if searches and provider.capabilities.check:
         provider.check()
@@ -285,19 +287,19 @@ def check_parts(plan: Plan, context: RunContext, *, searches: bool = True) -> No
 
 
 def _check_price(name: str, options: Mapping[str, Any], context: RunContext) -> None:
-    """Reject a budget for models without known prices, before hours are spent on ingest. Raises ConfigError."""
+    """Reject a budget for models without known prices before hours are spent on ingest. Raises ConfigError."""
     if context.budget.limit is None or not name.startswith(TABLED):
         return
     if open_model(name, options).estimate((), None) is None:
         raise ConfigError(
-            f"The price of {name} is unknown, so --budget-usd can't be kept.",
-            fix="Give --model-option input_price=… output_price=… (US dollars per million tokens), or leave out --budget-usd.",
+            f"The price of {name} is unknown, so --budget-usd can't be enforced.",
+            fix="Give --model-option input_price=… output_price=… (US dollars per million tokens), or omit --budget-usd.",
         )
 
 
 def make_embedder(name: str) -> RememberingEmbedder:
     """Create an embedder by its name in memoryd. Raises ConfigError."""
-    from memeval.providers.memoryd import text_embedder  # this import loads memoryd, which most commands don't need
+    from memeval.providers.memoryd import text_embedder  # This import loads memoryd, which most commands don't need.
 
     try:
         return RememberingEmbedder(text_embedder(name, embedding.CHARACTERS))
@@ -308,7 +310,7 @@ def make_embedder(name: str) -> RememberingEmbedder:
 def _judge_options(plan: Plan, judge: str) -> dict[str, Any]:
     """Return the options of a judge.
 
-    The benchmark's own judge gets the benchmark's options, and judges with prompts get their prompts.
+    The benchmark's own judge gets the benchmark's options. Judges with prompts get their prompts.
     """
     spec, prompts = plan.benchmark.judge, plan.benchmark.prompts
     options = {key: value for key, value in spec.options.items() if key != "official"} if judge == spec.name else {}
@@ -332,7 +334,7 @@ def _judge_options(plan: Plan, judge: str) -> dict[str, Any]:
 
 
 def _prompt_folder(benchmark: BenchmarkSpec) -> str:
-    """Return the prompt folder, which is shared by all benchmarks with the same loader (longmemeval-s and longmemeval)."""
+    """Return the prompt folder, which all benchmarks with the same loader share (longmemeval-s and longmemeval)."""
     return benchmark.loader or benchmark.name
 
 
@@ -356,7 +358,7 @@ def note_prompt(plan: Plan, question: Question) -> Prompt:
 
 
 def ranking_metrics(plan: Plan) -> list[RetrievalMetric]:
-    """Return the ranking metrics named by the benchmark, or all of them by default. Names of answer metrics are ignored."""
+    """Return the ranking metrics specified by the benchmark, or all of them by default. Names of answer metrics are ignored."""
     known = registry.metric.names()
     chosen = [name for name in plan.benchmark.metrics if name in known] or known
     return [cast(RetrievalMetric, registry.metric.get(name)) for name in chosen]
@@ -401,7 +403,7 @@ def choose_questions(run: Run, plan: Plan, benchmark: Benchmark, stop: Stop) -> 
             refs.append(Ref(case.id, question.id, question.type, question.category))
             rows.append(QuestionRow(len(rows), case.id, question.id, question_payload(plan, question, case)))
     if not refs:
-        raise DataError(f"{plan.benchmark.name}: the data hold no questions.", fix="Name another file with --data.")
+        raise DataError(f"{plan.benchmark.name}: the data contains no questions.", fix="Give another file with --data.")
     _check_unique(refs, plan.benchmark.name)
     chosen = select(refs, plan.settings.selection)
     about = {"cases": cases, "questions": len(refs), "data_hash": benchmark.data_hash()}
@@ -409,7 +411,7 @@ def choose_questions(run: Run, plan: Plan, benchmark: Benchmark, stop: Stop) -> 
 
 
 def question_payload(plan: Plan, question: Question, case: Case) -> dict[str, Any]:
-    """Return the question with its targets at each level and the time of each target."""
+    """Return the question with its targets at each level, and the time of each target."""
     aims = [targets(plan.variant, question, case, level) for level in plan.benchmark.retrieval.levels]
     wanted = {item for aim in aims for item in aim.ids}
     return {

@@ -1,4 +1,4 @@
-"""Progress on standard error, as live bars on a terminal and as a plain line every ten seconds elsewhere."""
+"""Progress on standard error: live bars on a terminal, and a plain line every ten seconds elsewhere."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EVERY_SECONDS = 10.0
 
 @dataclass(frozen=True, slots=True)
 class FinishedItem:
-    """A finished item of work. A failure, such as a crash, counts as 0 in the metric unless it is `excused`."""
+    """A finished work item. A failure, such as a crash, counts as 0 in the metric unless it is `excused`."""
 
     status: Status = Status.DONE
     scores: Mapping[str, float] = field(default_factory=lambda: EMPTY)

@@ -79,13 +79,13 @@ def refuse_client_run(store: RunStore) -> None:
     """Reject a run that measured a client. Raises RunError."""
     if (client := store.meta("claudecode")) is not None:
         raise RunError(
-            f"Run {store.path.parent.name} is one of run_bench.",
+            f"Run {store.path.parent.name} is a run_bench run.",
             fix=f"Resume it with: python -m memeval.claudecode.run_bench --resume {client['group']}",
         )
 
 
 class ProviderSubject:
-    """A benchmark with a provider. `adopt` names the run whose first phases are reused by a new run.
+    """A benchmark with a provider. `adopt` is the run whose first phases a new run reuses.
 
     `data` is an already opened benchmark. By default, the benchmark is opened from its files.
     """
@@ -123,7 +123,7 @@ class ProviderSubject:
         """Choose the questions, or adopt them from the source run."""
         if run.store.meta("hypotheses"):
             raise RunError(
-                f"Run {run.id} ended before its hypotheses were read.", fix="Evaluate the file again under another --run-id."
+                f"Run {run.id} ended before its hypotheses were read.", fix="Evaluate the file again with another --run-id."
             )
         if (wanted := run.store.meta("adopt")) is not None:
             reuse.adopt(run, self._plan, wanted)
@@ -138,7 +138,7 @@ class ProviderSubject:
 
     @staticmethod
     def single_turns(run: Run) -> bool:
-        """Return whether every hit of the run is a single turn, which is a precondition for scoring the turn level."""
+        """Return whether every hit of the run is a single turn, which is required to score the turn level."""
         return all(
             len(piece["turns"]) <= 1
             for record in run.store.whole_records(Phase.SEARCH)
@@ -172,7 +172,7 @@ class ProviderSubject:
         new = replace(old, **{name: value for name, value in changes.items() if value})
         judged = bool(run.store.keys(Phase.EVALUATE))
         if judged and new != old and not force:
-            raise ConfigError(f"Run {run.id} is judged already, by another judge.", fix="Give --force to judge it again.")
+            raise ConfigError(f"Run {run.id} has already been judged by another judge.", fix="Give --force to judge it again.")
         with run.store.transaction():
             if judged and (force or new != old):
                 run.forget(Phase.EVALUATE)
@@ -186,7 +186,7 @@ class ProviderSubject:
     def result(self, run: Run) -> dict[str, Any]:
         """Build the result from the records so far."""
         answered = bool(self._plan.settings.answering_model or run.store.meta("hypotheses"))
-        own = not run.store.meta("hypotheses")  # hypotheses missing from another program's file count as wrong
+        own = not run.store.meta("hypotheses")  # Hypotheses missing from another program's file count as wrong.
         floor = self._plan.provider.effective_implementation == "none"
         names = plans.ranked_names(self._plan)
         return result_of(run, self._about(run), answered=answered, ranked=names, strict=own, may_be_empty=floor)
@@ -285,13 +285,13 @@ class _Phases:
         with self._provider() as provider:
             yield lambda case: self._ingest_case(provider, case)
         if missing := self._run.pending_cases():
-            raise DataError(f"Case {min(missing)!r} is no longer in the data.", fix="Use the data that the run began with.")
+            raise DataError(f"Case {min(missing)!r} is no longer in the data.", fix="Use the data with which the run started.")
 
     def _check_data(self) -> None:
-        """Check that the data of a resumed run is unchanged since its start."""
+        """Check that the data of a resumed run has not changed since its start."""
         planned = self._run.store.meta("plan")["data_hash"]
         if self._data().data_hash() != planned:
-            raise DataError("The data are not those that the run began with.", fix="Restore them, or start a new run.")
+            raise DataError("The data has changed since the run started.", fix="Restore it, or start a new run.")
 
     def _ingest_case(self, provider: Provider, case: Case) -> None:
         scope = self._scope(case.id)
@@ -451,7 +451,7 @@ class _Phases:
         judges = plans.make_judges(self._plan, self._context) if answered else []
         self._run.store.set_meta("judges", [_about_judge(judge) for judge in judges])
         metrics = plans.ranking_metrics(self._plan)
-        known = self._run.store.meta("single_turns")  # a node of a cluster has only a part of the run
+        known = self._run.store.meta("single_turns")  # A node of a cluster has only a part of the run.
         self._single_turns = ProviderSubject.single_turns(self._run) if known is None else bool(known)
         name = self._plan.settings.embedder
         self._embedder = plans.make_embedder(name) if name else None
@@ -499,7 +499,7 @@ class _Phases:
         pieces: Sequence[Retrieved],
         said: dict[str, Any],
     ) -> list[dict[str, Any]]:
-        """Return the scores of the answer, or the mean scores of the answers of all epochs.
+        """Return the scores of the answer, or the mean scores of the answers in all epochs.
 
         The judges' model calls are added to `said`, except for those of completed epochs, which have their own records.
         """
@@ -591,7 +591,7 @@ class _Phases:
             provider.close()
 
     def _note(self, provider: Provider) -> None:
-        """Store the provider's facts about itself, such as the index actually in use."""
+        """Store the facts that the provider reports about itself, such as the index actually used."""
         if provider.capabilities.provenance:
             self._run.store.set_meta("provider_provenance", dict(provider.provenance()))
 

@@ -1,9 +1,9 @@
 """Spread the questions of a run over an existing Ray cluster (`--executor ray`).
 
-The driver keeps run.db, so checkpoints, resuming and the result file work as in a local run. A unit of work is either a case,
-which is ingested and searched on one node because the memory's state stays there, or a single question to answer or judge. A
-node processes a unit as a small run of its own in a temporary folder, and streams each record to the driver as soon as it is
-complete. If a node dies, its unsent work is repeated on another node.
+The driver keeps run.db, so checkpoints, resuming and the result file work as in a local run. A unit of work is either
+a case, which is ingested and searched on one node because the memory's state stays there, or a single question to
+answer or judge. A node processes a unit as a separate small run in a temporary folder, and streams each record to the
+driver as soon as it is complete. If a node dies, its unsent work is repeated on another node.
 
 The ingest of a case is recorded only after its searches, because its state is deleted at the end of the unit.
 
@@ -46,7 +46,7 @@ from memeval.run.provider_subject import BREAK_AFTER, ProviderSubject
 from memeval.run.settings import Settings
 
 ATTEMPTS = 5
-"""Maximum starts of a unit without a new record. More deaths than that are unlikely to be accidental."""
+"""Maximum starts of a unit without a new record. More deaths than this are unlikely to be accidental."""
 POLL_SECONDS = 0.5
 REACH_SECONDS = 10.0
 STATEFUL = (Phase.INGEST, Phase.SEARCH)
@@ -54,7 +54,7 @@ STATEFUL = (Phase.INGEST, Phase.SEARCH)
 
 @dataclass(slots=True)
 class Unit:
-    """Work for one node: the phases of some questions, with the records and facts required by those phases."""
+    """Work for one node: the phases of some questions, with the records and facts that those phases require."""
 
     run_id: str
     settings: Mapping[str, Any]
@@ -75,7 +75,7 @@ def perform(
 ) -> Path | None:
     """Run the phases on the cluster at `address`. Return the path of the result if the report is one of the phases.
 
-    Raises MemevalError as `engine.perform` does, and ConfigError if the run is unsuitable for a cluster.
+    Raises MemevalError like `engine.perform`, and ConfigError if the run is unsuitable for a cluster.
     """
     _check(run, context, work)
     ray = _connect(address)
@@ -92,31 +92,31 @@ def perform(
                 driver.spread(str(phase), driver.questions(phase))
     finally:
         ray.shutdown()
-    # judging without a model is too fast to be worth distributing
+    # Judging without a model is too fast to be worth distributing.
     rest = tuple(phase for phase in work.phases if phase in (Phase.EVALUATE, Phase.REPORT))
     return engine.perform(run, subject, context.stop, progress, Work(work.concurrency, rest))
 
 
 def _check(run: Run, context: RunContext, work: Work) -> None:
     if context.budget.limit is not None:
-        raise ConfigError("--budget-usd can't be kept over several nodes.", fix="Leave it out, or use --executor local.")
+        raise ConfigError("--budget-usd can't be enforced across several nodes.", fix="Omit it, or use --executor local.")
     if (Phase.INGEST in work.phases) != (Phase.SEARCH in work.phases):
         raise ConfigError(
-            "With --executor ray, ingest and search go together: the state of a case ends with its node's work.",
+            "With --executor ray, ingest and search run together, because the state of a case is deleted with its node's work.",
             fix="Run all phases, or use --executor local.",
         )
     adopted = run.store.meta("adopt") or {}
     if adopted.get("first") == Phase.SEARCH:
-        raise ConfigError("The state that --from reuses is only on this machine.", fix="Use --executor local.")
+        raise ConfigError("The state reused by --from exists only on this machine.", fix="Use --executor local.")
     if context.memories:
-        raise ConfigError("A Python object can't be sent to other nodes.", fix="Name it as `adapter` in a YAML file.")
+        raise ConfigError("A Python object can't be sent to other nodes.", fix="Define it as `adapter` in a YAML file.")
 
 
 def _connect(address: str) -> Any:
     try:
-        import ray  # an extra; importing it takes a second
+        import ray  # An extra. Importing it takes a second.
     except ImportError as error:
-        raise DependencyError("--executor ray needs Ray.", fix="Run: pip install 'memoryd[ray]'") from error
+        raise DependencyError("--executor ray requires Ray.", fix="Run: pip install 'memoryd[ray]'") from error
     try:
         _reach(address)
         ray.init(address=address or "auto", logging_level=logging.ERROR, log_to_driver=False)
@@ -129,7 +129,7 @@ def _connect(address: str) -> Any:
 
 
 def _reach(address: str) -> None:
-    """Check that `host:port` accepts connections, since Ray itself would retry for minutes. Raises OSError."""
+    """Check that `host:port` accepts connections. Ray itself would retry for minutes. Raises OSError."""
     host, colon, port = address.rpartition(":")
     if colon and port.isdecimal() and "/" not in host:
         socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_SECONDS).close()
@@ -160,7 +160,7 @@ class _Driver:
             return
         data = self._subject.data()
         if data.data_hash() != self._run.store.meta("plan")["data_hash"]:
-            raise errors.DataError("The data are not those that the run began with.", fix="Restore them, or start a new run.")
+            raise errors.DataError("The data has changed since the run started.", fix="Restore it, or start a new run.")
         rows: dict[str, list[QuestionRow]] = {}
         for row in self._run.store.questions():
             rows.setdefault(row.case_id, []).append(row)
@@ -170,7 +170,9 @@ class _Driver:
                 done = self._records(Phase.SEARCH, rows[case.id])
                 yield self._unit(STATEFUL, rows[case.id], done, case, clear_first=self._resumed)
         if left:
-            raise errors.DataError(f"Case {min(left)!r} is no longer in the data.", fix="Use the data that the run began with.")
+            raise errors.DataError(
+                f"Case {min(left)!r} is no longer in the data.", fix="Use the data with which the run started."
+            )
 
     def questions(self, phase: Phase) -> Iterator[Unit]:
         """Yield the questions without a record of the phase."""
@@ -239,8 +241,8 @@ class _Driver:
             del active[stream]
         except self._ray.exceptions.RayTaskError as error:
             raise RunError(
-                f"A node could not do its work: {str(error).strip().splitlines()[-1]}",
-                fix="Install the same memeval in the Python of every node.",
+                f"A node failed: {str(error).strip().splitlines()[-1]}",
+                fix="Install the same version of memeval in the Python of every node.",
             ) from error
         except self._ray.exceptions.RayError as error:
             again.append(self._remaining(active.pop(stream), error))
@@ -265,7 +267,9 @@ class _Driver:
 
     def _take(self, kind: str, value: Any, unit: Unit, phase: Phase) -> None:
         if kind == "version" and value != version():
-            raise RunError(f"A node has memeval {value}, this machine {version()}.", fix="Install the same version everywhere.")
+            raise RunError(
+                f"A node has memeval {value}, but this machine has {version()}.", fix="Install the same version everywhere."
+            )
         if kind == "error":
             name, message, fix = value
             raise getattr(errors, name, RunError)(message, fix=fix)
@@ -281,7 +285,7 @@ class _Driver:
             before = self._run.store.meta(name)
             if name == "judges" and before and before != value:
                 raise RunError(
-                    "Two nodes judge by different prompts.", fix="Give every node the same prompt files and official files."
+                    "Two nodes judge with different prompts.", fix="Give every node the same prompt files and official files."
                 )
             if value:
                 self._run.store.set_meta(name, value)
@@ -289,7 +293,7 @@ class _Driver:
     def _store(self, record: Record, phase: Phase) -> None:
         key, store = record.key, self._run.store
         if key.phase is Phase.INGEST and store.get(key) is not None:
-            return  # the case was already ingested, and only some of its searches were missing
+            return  # The case was already ingested, and only some of its searches were missing.
         store.put(record)
         if key.part or key.phase is not phase:
             return
@@ -336,12 +340,12 @@ class _OneCase:
 
 
 def work_on(packed: bytes) -> Iterator[bytes]:
-    """Process a unit on a node. Yield the node's version, each record once complete, and finally facts or an error."""
+    """Process a unit on a node. Yield the node's version, each completed record, and finally facts or an error."""
     unit: Unit = pickle.loads(packed)  # noqa: S301 - from the driver
     yield _packed(("version", version()))
     with tempfile.TemporaryDirectory(prefix="memeval-ray-") as folder:
         try:
-            for item in _work_on(unit, Path(folder)):  # Ray sends values into the generator, so no `yield from`
+            for item in _work_on(unit, Path(folder)):  # Ray sends values into the generator, so `yield from` can't be used.
                 yield _packed(item)
         except MemevalError as error:
             yield _packed(("error", (type(error).__name__, error.message, error.fix)))
@@ -385,7 +389,7 @@ def _records_of(run: _SentRun, subject: ProviderSubject, phase: Phase) -> Iterat
 
 
 def _read_only(values: dict[Any, Any]) -> Mapping[Any, Any]:
-    """Rebuild a read-only mapping, since pickle can't look up its type by name."""
+    """Rebuild a read-only mapping, because pickle can't look up its type by name."""
     return MappingProxyType(values)
 
 

@@ -27,7 +27,7 @@ from memeval.run.phases import sizes
 from memoryd.core.types import Usage
 
 EMPTY_FROM = 3
-"""Number of searches from which finding nothing at all counts as a broken set-up. One or two may well have no result."""
+"""Minimum number of searches for finding nothing at all to count as a broken set-up. One or two may well have no result."""
 SHOWN_TEXT = 500
 """Maximum characters of a retrieved hit in the result file."""
 RESAMPLES = 2000
@@ -39,8 +39,8 @@ _SECRET = re.compile(r"key|token|secret|password", re.IGNORECASE)
 class RunFacts:
     """Facts about a run that are not in its records. `about` is merged into the result unchanged.
 
-    `ranked` lists the names of the ranking metrics, which are reported even if all questions failed. `may_be_empty` is for
-    systems that are meant to find nothing.
+    `ranked` contains the names of the ranking metrics, which are reported even if all questions failed.
+    `may_be_empty` is for systems that are meant to find nothing.
     """
 
     run_id: str
@@ -129,7 +129,7 @@ def build_result(facts: RunFacts, rows: Sequence[QuestionRow], fetch: Fetch) -> 
 
 
 def _fault(questions: Sequence[Mapping[str, Any]], metrics: Mapping[str, Any]) -> str:
-    """Return the reason why the run is not a valid measurement of the system, or an empty string.
+    """Return why the run is not a valid measurement of the system, or an empty string.
 
     Either most questions failed, or most verdicts of the judge were unclear.
     """
@@ -144,19 +144,22 @@ def _fault(questions: Sequence[Mapping[str, Any]], metrics: Mapping[str, Any]) -
 
 
 def _found_nothing(questions: Sequence[Mapping[str, Any]]) -> bool:
-    """Return whether enough searches were made and none of them found anything."""
+    """Return whether enough searches were made and all of them found nothing."""
     searched = [question for question in questions if question["tokens"] is not None and question["question"].strip()]
     return len(searched) >= EMPTY_FROM and not any(question["retrieved"] or question.get("guard") for question in searched)
 
 
 def _fault_fix(facts: RunFacts, *, empty: bool) -> str:
-    """Say how to finish a broken run."""
+    """Return how to finish a broken run."""
     if not empty:
         return f"Correct the cause, then: memeval eval --resume {facts.run_id} --retry-failed"
     name = (facts.about.get("provider") or {}).get("name", "PROVIDER")
     again = f"memeval eval --resume {facts.run_id} --force"
     keep = f"memeval eval --from {facts.run_id} --phase evaluate --allow-empty"
-    return f"See whether `memeval check {name}` finds what it adds, correct the cause, then: {again}. If it is right: {keep}"
+    return (
+        f"Check with `memeval check {name}` whether it finds what it adds, correct the cause, then: {again}. If the "
+        f"result is correct: {keep}"
+    )
 
 
 def _mostly_missing(cell: Mapping[str, Any]) -> bool:
@@ -164,7 +167,7 @@ def _mostly_missing(cell: Mapping[str, Any]) -> bool:
 
 
 def _without_value(cell: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep only the counts of a cell, because a value made up mostly of failures does not measure the system."""
+    """Keep only the counts of a cell. A value consisting mostly of failures does not measure the system."""
     groups = {
         key: {name: _without_value(one) for name, one in cell[key].items()} for key in ("by_type", "by_category") if key in cell
     }
@@ -174,7 +177,7 @@ def _without_value(cell: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def question_entry(row: QuestionRow, fetch: Fetch, shown: int | None = SHOWN_TEXT) -> dict[str, Any]:
-    """Build the entry of a question from its records. Texts of hits are cut to `shown` characters."""
+    """Build the entry of a question from its records. Texts of hits are truncated to `shown` characters."""
     records = {phase: fetch(phase, row) for phase in (Phase.SEARCH, Phase.ANSWER, Phase.EVALUATE)}
     question = row.payload["question"]
     return {
@@ -237,7 +240,7 @@ def _retrieved(record: Record | None, shown: int | None) -> list[dict[str, Any]]
 
 
 def _guard(record: Record | None) -> dict[str, Any]:
-    """Return what the guard said about the call of a question, if the provider has a guard."""
+    """Return the guard's message about the call in a question, if the provider has a guard."""
     if record is None or "guard" not in record.payload:
         return {}
     return {"guard": record.payload["guard"]["said"]}
@@ -346,7 +349,7 @@ Rated = Sequence[tuple[Mapping[str, Any], Rating]]
 def _rated(name: str, question: Mapping[str, Any], score: Mapping[str, Any] | None) -> Rating:
     """Return the value and status of a question.
 
-    Without a score, the question failed before this metric or the metric does not apply.
+    Without a score, the question failed before this metric, or the metric does not apply.
     """
     if score is not None:
         return score["value"], score["status"], score.get("epochs", ())
@@ -381,7 +384,7 @@ def _leave_out(questions: Sequence[dict[str, Any]], names: Iterable[str]) -> Non
             asked = question["type"] not in left_out and ("." not in name or question["evidence"].get(name.partition(".")[0]))
             if not asked and _failed_before(name, question) and all(score["metric"] != name for score in question["scores"]):
                 question["scores"].append(
-                    {"metric": name, "value": None, "status": "skipped", "reason": "not asked by the protocol"}
+                    {"metric": name, "value": None, "status": "skipped", "reason": "not required by the protocol"}
                 )
 
 
@@ -431,9 +434,9 @@ def _clustered(observations: Sequence[tuple[str, Sequence[float]]]) -> Sequence[
 def interval_of(counted: Sequence[tuple[str, float]], seed: int) -> dict[str, Any] | None:
     """Compute a clustered interval if questions share several clusters.
 
-    Otherwise, use the Wilson interval for yes/no values and a bootstrap for graded values.
+    Otherwise, the Wilson interval is used for yes/no values and a bootstrap for graded values.
 
-    Questions of a single cluster count as independent, since nothing is known about other clusters.
+    Questions of a single cluster count as independent, because nothing is known about other clusters.
     """
     if not counted:
         return None
@@ -468,7 +471,7 @@ def _abstention(questions: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None
 
 
 def _judged_abstention(answered: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Return the model-judged abstention accuracy, which is the mean of the judge's metric over unanswerable questions.
+    """Return the model-judged abstention accuracy: the mean of the judge's metric over unanswerable questions.
 
     Return None if no model judged them. The counts next to this value come from pattern matching on the answers.
     """
@@ -497,7 +500,7 @@ def _usage(questions: Sequence[Mapping[str, Any]], cases: Sequence[Record]) -> d
 
 
 def _latency(questions: Sequence[Mapping[str, Any]], cases: Sequence[Record]) -> dict[str, Any]:
-    """Return the latency percentiles by phase. Cached answers are excluded because they were not timed in this run."""
+    """Return the latency percentiles by phase. Cached answers are excluded, because they were not timed in this run."""
     out = {"ingest": _spread(case.seconds for case in cases if case.status is Status.DONE)}
     for phase in ("search", "answer", "evaluate"):
         timed = (q for q in questions if phase in q["seconds"] and not q["usage"].get(phase, {}).get("cached_calls"))

@@ -40,7 +40,7 @@ class Source:
 
 
 def adoption(results: ResultsDir, plan: Plan, source: Source) -> dict[str, str]:
-    """Return the values to store with a new run for adopting its source. Raises RunError if the two don't match."""
+    """Return the values to store with a new run that adopts its source. Raises RunError if the two don't match."""
     folder = results.find(source.run).resolve()
     _check_source(plan, folder, source.first)
     return {"folder": str(folder), "first": str(source.first)}
@@ -55,17 +55,17 @@ def adopt(run: Run, plan: Plan, wanted: Mapping[str, str]) -> None:
 
 
 def check_specs(store: RunStore, plan: Plan, run: str) -> None:
-    """Check that the files of the benchmark and the provider are unchanged since the run began. Raises RunError."""
+    """Check that the files of the benchmark and the provider have not changed since the run started. Raises RunError."""
     for name, here in (("benchmark", plan.benchmark_json()), ("provider", plan.provider_json())):
         if _comparable(store.meta(f"{name}_spec")) != _comparable(here):
             raise RunError(
-                f"The file of {name} {here['name']} has changed since {run} began.",
+                f"The file of {name} {here['name']} has changed since {run} started.",
                 fix="Undo the change, or start a new run.",
             )
 
 
 def _comparable(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parts of a file to compare. Empty values are dropped because older runs lack their keys."""
+    """Return the parts of a file to compare. Empty values are dropped, because older runs lack their keys."""
     return {key: said for key, value in spec.items() if key not in IRRELEVANT_KEYS and (said := _said(value))}
 
 
@@ -79,7 +79,7 @@ def inherited(store: RunStore, first: Phase) -> dict[str, Any]:
     """Return the settings that affect the phases before `first`. Raises RunError if the run has no settings."""
     settings = store.meta("settings")
     if settings is None:
-        raise RunError(f"Run {store.path.parent.name} ended before it began.", fix="Name another run.")
+        raise RunError(f"Run {store.path.parent.name} ended before it started any work.", fix="Name another run.")
     decided = (name for phase in ORDER[: ORDER.index(first)] for name in DECIDES[phase])
     return {name: settings[name] for name in decided if name in settings}
 
@@ -93,7 +93,7 @@ def _check_source(plan: Plan, folder: Path, first: Phase) -> None:
             if not is_complete(source, phase):
                 raise RunError(f"Phase {phase} of run {folder.name} is not complete.", fix=f"memeval eval --resume {folder.name}")
         if source.meta("hypotheses") and first in (Phase.SEARCH, Phase.ANSWER):
-            raise RunError(f"Run {folder.name} holds answers of another program only.", fix="Take --phase evaluate.")
+            raise RunError(f"Run {folder.name} contains only answers of another program.", fix="Take --phase evaluate.")
     if first is Phase.SEARCH:
         _check_state(folder)
 
@@ -102,7 +102,7 @@ def _check_settings(plan: Plan, source: RunStore, name: str, first: Phase) -> No
     ours = plan.settings.to_json()
     for key, theirs in inherited(source, first).items():
         if key == "data":
-            continue  # the questions are adopted, so the location of the file does not matter
+            continue  # The questions are adopted, so the location of the file does not matter.
         if key == "provider_options" and first is Phase.SEARCH:
             theirs, here = _ingest_options(plan, theirs), _ingest_options(plan, ours[key])
         elif key == "top_k" and first is Phase.ANSWER:
@@ -112,12 +112,12 @@ def _check_settings(plan: Plan, source: RunStore, name: str, first: Phase) -> No
         if _plain(theirs) != _plain(here):
             raise RunError(
                 f"Run {name} has --{key.replace('_', '-')} {_plain(theirs)}, not {_plain(here)}.",
-                fix=f"--phase {first} reuses what it did before that; leave that flag out, or begin with an earlier phase.",
+                fix=f"--phase {first} reuses all earlier phases; omit that flag, or begin with an earlier phase.",
             )
 
 
 def _ingest_options(plan: Plan, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a provider's options except those that only affect search."""
+    """Return a provider's options, except those that affect only search."""
     late = capabilities_of(plan).search_options
     return {key: value for key, value in {**plan.provider.options, **given}.items() if key not in late}
 
@@ -130,8 +130,6 @@ def _plain(value: Any) -> Any:
 def _check_state(folder: Path) -> None:
     """Check that the provider's state exists and no runner is writing to it."""
     if not (folder / "state").is_dir():
-        raise RunError(
-            f"Run {folder.name} keeps no state to search in.", fix="Name a run that ingested, not one that was merged."
-        )
+        raise RunError(f"Run {folder.name} has no state to search in.", fix="Give a run that ingested, not one that was merged.")
     if is_running(folder):
-        raise RunError(f"A runner works on run {folder.name}.", fix="Wait until it has ended.")
+        raise RunError(f"A runner is working on run {folder.name}.", fix="Wait until it has ended.")

@@ -23,7 +23,7 @@ from memeval.core.types import EMPTY, QuestionType
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Part `index` (from 1) of `count`."""
+    """Part `index` (starting at 1) of `count`."""
 
     index: int
     count: int
@@ -44,7 +44,7 @@ class Shard:
 class Selection:
     """The questions to run.
 
-    `start` and `end` count from 1 and are inclusive. `types` holds unified type names or the benchmark's own.
+    `start` and `end` count from 1 and are inclusive. `types` contains unified type names or the benchmark's own.
     """
 
     limit: int | None = None
@@ -61,11 +61,13 @@ class Selection:
             raise ConfigError(f"--limit {self.limit} leaves no question.", fix="Give 1 or more.")
         if self.dev_slice is not None and not 0 < self.dev_slice <= 1:
             raise ConfigError(
-                f"--dev-slice {self.dev_slice} is not a share between 0 and 1.", fix="Give a number above 0, at most 1."
+                f"--dev-slice {self.dev_slice} is not a share between 0 and 1.", fix="Give a number above 0 and at most 1."
             )
         first = 1 if self.start is None else self.start
         if first < 1 or (self.end is not None and self.end < first):
-            raise ConfigError(f"--start {first} --end {self.end} is not a range.", fix="Count from 1; both ends are included.")
+            raise ConfigError(
+                f"--start {first} --end {self.end} is not a range.", fix="Numbers start at 1, and both ends are included."
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,16 +191,16 @@ class Settings:
             if value and value not in known:
                 raise ConfigError(f"{name} {value!r} is not known.", fix=f"Known: {', '.join(known)}.")
         if self.top_k < 1 or self.search_k < 0:
-            raise ConfigError("--top-k must be 1 or more.", fix="Correct it.")
+            raise ConfigError("--top-k must be at least 1.", fix="Correct it.")
         if self.epochs < 1:
-            raise ConfigError(f"--epochs {self.epochs} answers nothing.", fix="Give 1 or more.")
+            raise ConfigError(f"--epochs must be at least 1, not {self.epochs}.", fix="Give 1 or more.")
         if self.threshold is not None and not math.isfinite(self.threshold):
             raise ConfigError(f"--threshold {self.threshold} is not a valid score.", fix="Give a finite number.")
         if self.abstain_below is not None and not 0 <= self.abstain_below <= 1:
             raise ConfigError(f"--abstain-below {self.abstain_below} is not a probability.", fix="Give a number from 0 to 1.")
         if not 0 < self.index_timeout < math.inf:
             raise ConfigError(
-                f"--index-timeout {self.index_timeout:g} is not a valid timeout.", fix="Give a number of seconds above 0."
+                f"--index-timeout {self.index_timeout:g} is not a valid timeout.", fix="Give a positive number of seconds."
             )
 
     def to_json(self) -> dict[str, Any]:

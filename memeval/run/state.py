@@ -5,7 +5,7 @@
     vector.json  each vector with numbers to four decimals, and with its text if known
     meta.json    the run, case, system and data, with counts, times, costs and versions
 
-The files are never read back, and the state itself is not changed.
+The files are never read back. The state itself is not changed.
 """
 
 from __future__ import annotations
@@ -38,7 +38,9 @@ def write_state(store: RunStore, plan: Plan, context: RunContext, folder: Path, 
     """Write the files of all cases or of one case, and yield the folder of each. Raises RunError if there is no state."""
     state = store.path.parent / "state"
     if not state.is_dir():
-        raise RunError(f"Run {store.path.parent.name} keeps no state.", fix="Name a run that ingested here: memeval prepare.")
+        raise RunError(
+            f"Run {store.path.parent.name} has no state.", fix="Give a run that ingested on this machine: memeval prepare."
+        )
     cases = list(dict.fromkeys(row.case_id for row in store.questions()))
     if case and case not in cases:
         raise RunError(f"Run {store.path.parent.name} has no case {case!r}.", fix=f"It has: {', '.join(cases[:10])}.")

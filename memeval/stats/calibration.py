@@ -17,8 +17,7 @@ BINS = 10
 class JudgedAnswer:
     """A judged answer.
 
-    It consists of the reader's confidence, the value of the answer (0 to 1), the value of withholding the answer, and the
-    cluster.
+    It has the reader's confidence, the value of the answer (0 to 1), the value of withholding the answer, and the cluster.
     """
 
     confidence: float
@@ -77,7 +76,7 @@ def mean_at(answers: Sequence[JudgedAnswer], threshold: float) -> float:
 def best_threshold(answers: Sequence[JudgedAnswer]) -> float:
     """Return the threshold with the best mean value.
 
-    In a tie, the lowest threshold is returned, since it withholds the fewest answers. A threshold of 0 withholds nothing.
+    In a tie, the lowest threshold is returned, because it withholds the fewest answers. A threshold of 0 withholds nothing.
     """
     ordered = sorted(answers, key=lambda one: one.confidence)
     gain, best, threshold = 0.0, 0.0, 0.0

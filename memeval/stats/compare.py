@@ -28,7 +28,7 @@ def holm(p_values: Mapping[str, float]) -> dict[str, float]:
 
 
 def mcnemar_exact(only_first: int, only_second: int) -> float:
-    """Return the p-value, which is 1 if the systems agree on every question. Raises ValueError for negative counts."""
+    """Return the p-value. It is 1 if the systems agree on every question. Raises ValueError for negative counts."""
     if only_first < 0 or only_second < 0:
         raise ValueError("counts can't be negative")
     total = only_first + only_second
@@ -36,20 +36,20 @@ def mcnemar_exact(only_first: int, only_second: int) -> float:
     return min(1.0, float(Fraction(2 * tail, 2**total)))
 
 
-_EXACT = 14  # number of differences with 16,384 sign patterns
+_EXACT = 14  # Number of differences with 16,384 sign patterns.
 _AT_ONCE = 2_000_000
 
 
 def paired_permutation(first: Sequence[float], second: Sequence[float], *, seed: int, resamples: int = 20_000) -> float:
-    """Return the p-value, which is 1 if all pairs are equal. Raises ValueError for different lengths."""
+    """Return the p-value. It is 1 if all pairs are equal. Raises ValueError for different lengths."""
     pairs = np.array(list(zip(first, second, strict=True)), dtype=np.float64).reshape(-1, 2)
     differences = pairs[:, 0] - pairs[:, 1]
-    differences = differences[differences != 0]  # differences of zero don't affect the result
+    differences = differences[differences != 0]  # Differences of zero don't affect the result.
     if not differences.size:
         return 1.0
     seen = (
         abs(differences.sum()) - 1e-9 * np.abs(differences).sum()
-    )  # allow for rounding, since sums with flipped signs differ in the last digits
+    )  # Allow for rounding, because sums with flipped signs differ in the last digits.
     if differences.size <= _EXACT:
         return float(np.mean(np.abs(_all_signs(differences.size) @ differences) >= seen))
     extreme = _count_extreme(differences, float(seen), np.random.default_rng(seed), resamples)
@@ -148,9 +148,9 @@ def compare(
         interval = bootstrap_difference(left, right, seed=seed, confidence=confidence, resamples=resamples)
     else:
         interval = _of_few(differences, confidence, binary=binary)
-    if interval and p_mcnemar is not None and p_mcnemar >= 1 - confidence:  # never exclude 0 without a significant test
+    if interval and p_mcnemar is not None and p_mcnemar >= 1 - confidence:  # Never exclude 0 without a significant test.
         interval = replace(interval, low=min(0.0, interval.low), high=max(0.0, interval.high))
-    assert interval is not None  # there are names
+    assert interval is not None  # There are names.
     return Comparison(
         questions=len(names),
         left_out=len(first.keys() | second.keys()) - len(names),
@@ -176,7 +176,7 @@ def _shared(groups: list[str] | None) -> list[str] | None:
 
 def _difference(differences: list[float], groups: list[str], confidence: float) -> Interval | None:
     """Return the interval of a mean difference. The values are never treated as proportions, even if all are 0 or 1."""
-    if _are_equal(differences, groups):  # zero spread doesn't mean certainty, so each cluster counts as one question
+    if _are_equal(differences, groups):  # Zero spread doesn't mean certainty, so each cluster counts as one question.
         sums, counts = cluster_sums(differences, groups)
         return replace(_of_equal((sums / counts).tolist(), confidence), clusters=len(sums))
     found = cluster_mean(differences, groups, confidence, graded=True)
@@ -184,16 +184,16 @@ def _difference(differences: list[float], groups: list[str], confidence: float) 
 
 
 def _are_equal(differences: list[float], groups: list[str]) -> bool:
-    """Return whether all clusters have the same mean difference, in which case a t-test has no error estimate."""
+    """Return whether all clusters have the same mean difference. A t-test then has no error estimate."""
     sums, counts = cluster_sums(differences, groups)
     return float(np.ptp(sums / counts)) < 1e-9
 
 
 def _of_few(differences: list[float], confidence: float, *, binary: bool) -> Interval:
-    """Return the interval of a few independent differences: exact for yes/no values, and otherwise based on t."""
+    """Return the interval of a few independent differences: exact for yes/no values, otherwise based on t."""
     if not binary and len(set(differences)) > 1:
         found = cluster_mean(differences, [str(place) for place in range(len(differences))], confidence, graded=True)
-        assert found is not None  # there are at least two
+        assert found is not None  # There are at least two.
         return Interval(max(-1.0, found.low), min(1.0, found.high), confidence, "t")
     wins, losses = sum(one > 0 for one in differences), sum(one < 0 for one in differences)
     return exact_difference(wins, losses, len(differences), confidence) if binary else _of_equal(differences, confidence)

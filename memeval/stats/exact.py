@@ -1,8 +1,8 @@
 """Exact and score intervals for the difference of two paired proportions.
 
-With few questions, the bootstrap has too little to resample: if two out of two differ, all resamples are the same. This
-interval inverts the score test of Tango (1998) using its exact distribution at the least favourable nuisance value, so that
-its coverage is at least the nominal one.
+With few questions, the bootstrap has too little to resample: if two out of two differ, all resamples are the same.
+This interval inverts the score test of Tango (1998) with its exact distribution at the least favourable nuisance
+value, so that its coverage is at least the nominal one.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _times_log(counts: Floats, shares: Floats) -> Floats:
 
 @lru_cache(maxsize=8)
 def _outcomes(pairs: int) -> tuple[Floats, Floats, Floats]:
-    """Return the wins and losses of each possible outcome and the logarithm of the number of ways to arrange it."""
+    """Return the wins and losses of each possible outcome, and the logarithm of the number of ways to arrange it."""
     won, lost = np.meshgrid(np.arange(pairs + 1), np.arange(pairs + 1), indexing="ij")
     possible = won + lost <= pairs
     first, second = won[possible].astype(np.float64), lost[possible].astype(np.float64)

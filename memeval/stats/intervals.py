@@ -46,7 +46,7 @@ def wilson(successes: float, total: float, confidence: float = 0.95) -> Interval
     scale = 1 + z * z / total
     centre = (share + z * z / (2 * total)) / scale
     half = z * math.sqrt(share * (1 - share) / total + z * z / (4 * total * total)) / scale
-    # exactly 0 or 1 at the extremes, which rounding could miss
+    # Exactly 0 or 1 at the extremes, which rounding could miss.
     low = 0.0 if successes == 0 else max(0.0, centre - half)
     high = 1.0 if successes == total else min(1.0, centre + half)
     return Interval(low, high, confidence, "wilson")
@@ -54,7 +54,7 @@ def wilson(successes: float, total: float, confidence: float = 0.95) -> Interval
 
 Floats = npt.NDArray[np.float64]
 RESAMPLES = 10_000
-_AT_ONCE = 2_000_000  # number of resampled values in memory
+_AT_ONCE = 2_000_000  # Number of resampled values in memory.
 
 
 def bootstrap_mean(
@@ -177,5 +177,5 @@ def _share(mean: float, error: float, asked: int, reach: float, confidence: floa
     free = mean * (1 - mean) / error**2 if error else math.inf
     effective = min(free, asked) * (normal / reach) ** 2
     found = wilson(mean * effective, effective, confidence)
-    assert found is not None  # with at least two clusters, the effective number is above 0
+    assert found is not None  # With at least two clusters, the effective number is above 0.
     return Interval(found.low, found.high, confidence, "cluster wilson", clusters=size)

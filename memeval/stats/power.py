@@ -91,12 +91,12 @@ def half_width(design: Design, difference: float, confidence: float = 0.95) -> f
 
 
 def smallest_detectable(design: Design, wanted: float = POWER) -> float | None:
-    """Return the smallest difference with the wanted power, or None if even a difference of 1 has less."""
+    """Return the smallest difference with the required power, or None if even a difference of 1 has less."""
     return _smallest(lambda difference: power(design, difference), wanted)
 
 
 def questions_needed(design: Design, difference: float, wanted: float = POWER) -> int | None:
-    """Return the number of questions required for the wanted power, with the same cluster size as in the design.
+    """Return the number of questions for the required power, with the same cluster size as in the design.
 
     Return None if more than a million would be required.
     """
@@ -192,7 +192,7 @@ def t_power(shift: float, degrees: float, alpha: float) -> float:
     if math.isinf(shift):
         return 1.0
     critical = t_quantile(1 - alpha, degrees)
-    # integrate over the estimated standard deviation, a scaled chi variable
+    # Integrate over the estimated standard deviation, a scaled chi variable.
     scales = np.linspace(1e-4, 1 + 12 / math.sqrt(2 * degrees), 2_000)
     logs = (degrees - 1) * np.log(scales) - degrees * scales**2 / 2
     weights = np.exp(logs - logs.max())

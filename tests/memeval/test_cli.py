@@ -140,7 +140,7 @@ def test_a_run_that_begins_on_a_full_disk_leaves_nothing_that_hinders_the_next_s
         patched.setattr(store_module, "_connect", small)
         done = memeval(*EVAL, "--run-id", "r")
     assert done.exit_code == 1
-    assert "database or disk is full" in done.stderr and "Free some space, and give the command again" in done.stderr
+    assert "database or disk is full" in done.stderr and "Free some space, and run the command again" in done.stderr
     assert not (folder / "results/runs/r/run.db").exists()
     assert memeval(*EVAL, "--run-id", "r").exit_code == 0
 
@@ -150,7 +150,7 @@ def test_a_run_that_was_killed_as_it_began_is_named_and_can_be_started_again(mem
     (folder / "results/runs/r/run.db").touch()
     for command in (("status",), ("eval", "--resume", "r")):
         done = memeval(*command)
-        assert "Run r ended before it began." in done.stderr
+        assert "Run r ended before it started any work." in done.stderr
     assert memeval(*EVAL, "--run-id", "r").exit_code == 0
 
 
@@ -287,7 +287,7 @@ def test_a_broken_file_of_hypotheses_is_an_error_and_no_run(memeval: Invoke, fol
         ((*EVAL, "--from", "r"), "--phase"),
         ((*EVAL, "--reader", "slow"), "slow"),
         (("eval", "--resume", "nobody"), "There is no run"),
-        (("evaluate",), "Name a run"),
+        (("evaluate",), "Give a run"),
         ((*EVAL, "--seed", "-1"), "-1 is not in the range x>=0"),
         ((*EVAL, "--search-k", "-1"), "-1 is not in the range x>=0"),
         ((*EVAL, "--force"), "--force continues an existing run"),
@@ -445,7 +445,7 @@ def test_a_place_that_cannot_be_written_is_an_error_without_traceback(folder: Pa
         words = [*where, "--config-dir", str(folder / "configs"), *ANSWERED]
         done = CliRunner(env={"MEMEVAL_RESULTS": str(folder / "r")}).invoke(build(), words, prog_name="memeval")
         assert done.exit_code == 1
-        assert "your rights" in done.stderr
+        assert "its permissions" in done.stderr
         assert not isinstance(done.exception, OSError)
 
 
@@ -462,7 +462,7 @@ def test_data_without_questions_are_an_error(memeval: Invoke, folder: Path) -> N
     (folder / "empty.json").write_text("[]")
     done = memeval("eval", "-b", "locomo", "-p", "bm25", "--data", str(folder / "empty.json"))
     assert done.exit_code == 1
-    assert "hold no questions" in done.stderr
+    assert "contains no questions" in done.stderr
 
 
 def test_runs_in_a_folder_that_may_not_be_written_can_be_looked_at(
@@ -474,7 +474,7 @@ def test_runs_in_a_folder_that_may_not_be_written_can_be_looked_at(
     assert shown.exit_code == 0, shown.output
     assert json.loads(memeval("status", "r", "--json").stdout)[0]["state"] == "finished"
     (folder / "results" / "runs" / "r" / "run.db-wal").write_bytes(b"x")
-    assert "did not end tidily" in memeval("show-question", "tiny", "c0/q1", "--run", "r").stderr
+    assert "was not closed cleanly" in memeval("show-question", "tiny", "c0/q1", "--run", "r").stderr
 
 
 def test_a_dead_provider_ends_the_run_early_and_it_continues_once_it_is_back(

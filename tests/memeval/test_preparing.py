@@ -140,13 +140,13 @@ def test_sessions_come_in_batches_of_the_size_of_the_file() -> None:
     ("more", "said"),
     [
         ("chunking: {size: 2, overlap: 2}\n", "chunking.overlap must be less than chunking.size"),
-        ("chunking: {size: 0}\n", "chunking.size is 0, but must be 1 or more"),
+        ("chunking: {size: 0}\n", "chunking.size is 0, but must be at least 1"),
         ("chunking: {size: 3, strategy: pages}\n", "chunking.strategy is 'pages'"),
-        ("preprocessing: {template: 'no place'}\n", "must hold {text}"),
-        ("preprocessing: {template: '{text} {mood}'}\n", "must hold {text}"),
+        ("preprocessing: {template: 'no place'}\n", "must contain {text}"),
+        ("preprocessing: {template: '{text} {mood}'}\n", "must contain {text}"),
         ("preprocessing: {remove: [answer]}\n", "has 'answer'"),
         ("preprocessing: {escape: rot13}\n", "preprocessing.escape is 'rot13'"),
-        ("batching: {delay: -1}\n", "must be 0 or more"),
+        ("batching: {delay: -1}\n", "must be at least 0"),
         ("search: {limits: 3}\n", "search.limits is not a known key"),
     ],
 )

@@ -142,7 +142,7 @@ def test_a_run_stopped_here_continues_over_the_cluster_and_the_reverse(
 def test_what_a_cluster_cannot_do_is_refused(memeval: Invoke, configs: Path) -> None:
     for words, why in (
         (("--budget-usd", "1"), "--budget-usd"),
-        (("--phase", "ingest"), "go together"),
+        (("--phase", "ingest"), "run together"),
     ):
         done = memeval(*WORDS, "--executor", "ray", *words)
         assert done.exit_code == 2 and why in done.stderr, done.output

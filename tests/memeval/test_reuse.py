@@ -81,7 +81,7 @@ def test_only_what_is_complete_and_still_there_is_reused(memeval: Invoke, folder
     early = memeval("eval", "--from", "r", "--phase", "answer", "-m", "parrot", "--run-id", "r2")
     assert "Phase search of run r is not complete" in early.stderr
     (folder / "results" / "runs" / "r" / "state").rename(folder / "gone")
-    assert "keeps no state" in memeval("run", "r", "--run-id", "r2").stderr
+    assert "has no state" in memeval("run", "r", "--run-id", "r2").stderr
     assert not (folder / "results" / "runs" / "r2").exists()
 
 

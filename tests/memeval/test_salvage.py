@@ -155,7 +155,7 @@ def test_a_changed_letter_within_a_text_is_noticed(tmp_path: Path, whole: Whole)
     data = bytearray(whole[0])
     data[data.index(b"word word")] = ord("W")
     path = damaged(tmp_path, bytes(data))
-    assert "not as it was written" in damage(path)
+    assert "has changed since it was written" in damage(path)
     assert len(read(path).questions) == QUESTIONS - 1
 
 

@@ -73,7 +73,7 @@ def test_a_provider_file_becomes_a_frozen_spec(tmp_path: Path) -> None:
         ("  search:\n    method: GET\n    path: /search\n", "", 11, ["endpoints.search", "is missing"]),
         ("displayName: Demo", "displayName: [a, b]", 2, ["displayName", "must be text", "a list"]),
         ("scoping:\n  type: userId", "scoping: userId", 8, ["scoping", "must be a mapping"]),
-        ("  retries: 2", "  retries: -2", 20, ["rateLimit.retries", "0 or more"]),
+        ("  retries: 2", "  retries: -2", 20, ["rateLimit.retries", "at least 0"]),
         ("${DEMO_TIMEOUT:-5}", "${DEMO_TIMEOUT:-0}", 6, ["connection.timeout", "above 0"]),
         ("${DEMO_URL:-http://localhost:1}", "localhost:1", 5, ["connection.baseUrl", "http://"]),
         ("    method: GET", "    method: FETCH", 16, ["endpoints.search.method", "'FETCH'", "GET"]),
@@ -81,7 +81,7 @@ def test_a_provider_file_becomes_a_frozen_spec(tmp_path: Path) -> None:
         ("  baseUrl:", "  base_url:", 5, ["connection.base_url", "not a known key", "Did you mean baseUrl?"]),
         ("displayName: Demo", "origin: {path: x}", 2, ["origin", "not a known key"]),
         ("  retries: 2", "  retries: 2.5", 20, ["rateLimit.retries", "a whole number", "2.5"]),
-        ("  backoff: 0", "  backoff: .inf", 21, ["rateLimit.backoff", "0 or more"]),
+        ("  backoff: 0", "  backoff: .inf", 21, ["rateLimit.backoff", "at least 0"]),
         (
             "capabilities: {timestamps: true}",
             "capabilities: {timestamps: 1}",

@@ -127,11 +127,11 @@ def test_a_run_of_a_newer_version_is_refused_for_reading_with_what_to_do(tmp_pat
     db.execute("INSERT INTO _migrations (name) VALUES ('m999_later')")
     db.commit()
     db.close()
-    with pytest.raises(RunError, match="newer memeval") as error:
+    with pytest.raises(RunError, match="newer version of memeval") as error:
         ResultsDir(tmp_path).open("new")
     assert error.value.fix == "Update memeval."
     said = CliRunner().invoke(build(), ["--results-dir", str(tmp_path), "status"])
-    assert "newer memeval" in said.stderr and "Update memeval." in said.stderr
+    assert "newer version of memeval" in said.stderr and "Update memeval." in said.stderr
 
 
 def test_a_killed_runner_leaves_a_run_that_can_be_read_without_writing(tmp_path: Path) -> None:

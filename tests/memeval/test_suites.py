@@ -98,7 +98,7 @@ def test_mistakes_in_a_suite_are_named(memeval: Invoke, write: Callable[[str], N
     assert "Did you mean mine?" in memeval("suite", "mina").stderr
     path = folder / "configs" / "suites" / "mine.yaml"
     path.write_text(path.read_text().replace("name: answered", "name: short"))
-    with pytest.raises(ConfigError, match="as that of an earlier entry"):
+    with pytest.raises(ConfigError, match="the same as an earlier entry"):
         Catalog.default([folder / "configs"]).suite("mine")
 
 

@@ -14,7 +14,7 @@ from memeval.report.table import dollars, percent, seconds, short
 class Scale:
     """A linear or logarithmic mapping of [low, high] to [start, end].
 
-    Values outside are clipped, so that they stay in the chart.
+    Values outside are clipped, so that they stay within the chart.
     """
 
     low: float
@@ -222,7 +222,7 @@ def _span(row: LatencySpan, y: float, scale: Scale) -> Html:
 
 
 def scatter(dots: Sequence[ScatterPoint], says: str) -> Html:
-    """Draw accuracy over cost. Each run is a numbered dot with its interval; the names are listed below."""
+    """Draw accuracy over cost. Each run is a numbered dot with its interval. The names are listed below."""
     marks = steps(max(dot.cost for dot in dots))
     across = Scale(0, marks[-1], 48, WIDTH - 24)
     up = Scale(0, 1, 216, 14)

@@ -61,7 +61,7 @@ def el(tag: str, *children: Child, **attributes: object) -> Html:
 
 def _checked(name: str) -> str:
     if not _NAME.fullmatch(name):
-        raise ValueError(f"{name!r} is not a name of an element or attribute")
+        raise ValueError(f"{name!r} is not a valid element or attribute name")
     return name
 
 
@@ -72,7 +72,7 @@ def _attribute(name: str, value: object) -> str:
     if value is True:
         return f" {_checked(name)}"
     if name in _LINKS and not _BESIDE.fullmatch(str(value)):
-        raise ValueError(f"{value!r} would leave the folder of the report")
+        raise ValueError(f"{value!r} points outside the report's folder")
     return f' {_checked(name)}="{esc(str(value))}"'
 
 
@@ -112,8 +112,8 @@ def table(
 ) -> Html:
     """Render a table with the columns in `numbers` aligned right. Wide tables scroll horizontally.
 
-    A `stacked` table can be displayed as one card per row, as memoryd's console does in narrow windows. Its cells carry the
-    names of their columns, and ARIA roles preserve the table semantics.
+    A `stacked` table can be displayed as one card per row, as memoryd's console does in narrow windows. Its cells
+    contain the names of their columns, and ARIA roles preserve the table semantics.
     """
     kinds = ["n" if name in numbers else None for name in columns]
 
@@ -137,7 +137,7 @@ def table(
 
 
 def tile(name: str, value: str, note: str = "") -> Html:
-    """Render one number with its label."""
+    """Render a figure with its label."""
     return el("div", el("span", name, cls="soft small"), el("b", value), el("span", note, cls="soft small"), cls="tile")
 
 

@@ -26,7 +26,7 @@ _NUMBERS = frozenset(
 class CellView:
     """The values of a run shown on the page.
 
-    `marks` maps tasks, in order, to a word and a page fragment. `texts` has the beginning of each task's prompt.
+    `marks` maps tasks, in order, to a word and a page fragment. `texts` contains the beginning of each task's prompt.
     """
 
     run_id: str
@@ -51,9 +51,9 @@ class CellView:
 
     @property
     def accuracy(self) -> float | None:
-        """Return the accuracy as counted by the command, where running out of time or turns is wrong.
+        """Return the accuracy as counted by the command. Running out of time or turns counts as wrong.
 
-        Older files count only scored questions.
+        Older files only count scored questions.
         """
         reported = self._reported_accuracy()
         return number(reported["value"]) if "interval" in reported else self.metric.value_scored if self.metric else None
@@ -178,7 +178,7 @@ def sections(
     summary: Mapping[str, Any],
     tasks: Mapping[str, Mapping[str, str]] = EMPTY,
 ) -> Iterator[Html]:
-    """Render the answers, a section for each benchmark (those with the most tasks first), and a section for the repeats."""
+    """Render the answers, a section per benchmark (those with the most tasks first), and a section for the repeats."""
     by_benchmark: dict[str, list[CellView]] = defaultdict(list)
     for cell in cells:
         by_benchmark[cell.benchmark].append(cell)
@@ -198,7 +198,7 @@ def _answer(benchmark: str, cells: Sequence[CellView], comparisons: Sequence[Map
     """Render the conclusion of a benchmark's primary comparison: the effect, its interval, its cost and its certainty."""
     found = [one for one in comparisons if _is_primary(one)]
     if not found:
-        return card(benchmark, el("p", "Nothing to say yet: the command is unfinished, or has no two arms to compare."))
+        return card(benchmark, el("p", "No conclusion yet: the command is unfinished, or has no two arms to compare."))
     one = found[0]
     first, second = (one[side] for side in ("first", "second"))
     verdict = str(one["verdict"])
@@ -215,7 +215,7 @@ def _answer(benchmark: str, cells: Sequence[CellView], comparisons: Sequence[Map
 
 
 def _is_primary(one: Mapping[str, Any]) -> bool:
-    """Return whether a comparison was named before the run. Older summaries corrected all comparisons against no memory."""
+    """Return whether a comparison was chosen before the run. Older summaries corrected all comparisons against no memory."""
     return bool(one["role"] == "primary" if "role" in one else one.get("kind") in ("memory", "grid"))
 
 
@@ -226,7 +226,7 @@ def _cost_of(cells: Sequence[CellView], first: Mapping[str, Any], second: Mappin
     one, two = costs
     if one is None or two is None:
         return NONE
-    return f"{dollars(one)} a task instead of {dollars(two)}, its history included"
+    return f"{dollars(one)} per task instead of {dollars(two)}, including history"
 
 
 def _cost_per_task(cells: Sequence[CellView]) -> float | None:
@@ -236,7 +236,7 @@ def _cost_per_task(cells: Sequence[CellView]) -> float | None:
 
 
 def _faults(cells: Sequence[CellView]) -> Iterator[Html]:
-    """List the faults of all cells ahead of the figures that they affect."""
+    """List the faults of all cells before the figures that they affect."""
     lines = [f"{cell.benchmark}, {line}" for cell in cells for line in fault_lines(cell.name, cell.client)]
     if lines:
         yield join([el("h2", "Faults"), el("ul", [el("li", el("strong", line)) for line in lines])])
@@ -303,7 +303,7 @@ def fault_lines(name: str, client: Mapping[str, Any]) -> Iterator[str]:
     if isinstance(ungraded := _ungraded(client), Mapping) and ungraded:
         task, reason = next(iter(ungraded.items()))
         tasks = ", ".join(list(ungraded)[:10]) + (" …" if len(ungraded) > 10 else "")
-        yield f"{name}: not scored, because they can't be graded here: {tasks}. {task}: {reason}"
+        yield f"{name}: not scored because they can't be graded on this machine: {tasks}. {task}: {reason}"
     if isinstance(unscored, Mapping) and unscored:
         causes = ", ".join(f"{count} {fault}" for fault, count in unscored.items())
         yield f"{name}: {sum(unscored.values())} questions are unscored because of faults ({causes}) until a --resume."
@@ -364,7 +364,7 @@ def _detectable(one: Mapping[str, Any]) -> float | None:
 def _tasks(cells: Sequence[CellView], links: Mapping[str, str], pages: Mapping[str, str]) -> Html:
     """Render one row per task.
 
-    Tasks on which the cells differ come first. Each mark links to the task on the page of the cell.
+    Tasks on which the cells differ come first. Each mark links to the task on the cell's page.
     """
     tasks = list(dict.fromkeys(task for cell in cells for task in cell.marks))
     tasks.sort(key=lambda task: len({cell.marks[task][0] for cell in cells if task in cell.marks}) < 2)

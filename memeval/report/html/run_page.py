@@ -1,4 +1,4 @@
-"""Render the page of a run with its questions. For a run with a client, it also shows the cost of the sessions."""
+"""Render the page of a run with its questions. For a run with a client, also show the cost of the sessions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def anchor_of(key: str) -> str:
 
 
 def mark(question: QuestionResult, metric: str | None) -> str:
-    """Return the outcome of a question in one word, judged by the page's metric."""
+    """Return the outcome of a question in one word, based on the page's metric."""
     if question.status == "pending":
         return "open"
     if question.status == "failed":
@@ -46,7 +46,7 @@ def mark(question: QuestionResult, metric: str | None) -> str:
 
 
 def question_row(question: QuestionResult, metric: str | None, more: Html | None = None) -> Html:
-    """Render a question's line and its expandable details, which begin with `more`."""
+    """Render a question's line and its expandable details, which start with `more`."""
     word = mark(question, metric)
     value = question.entry(metric).value if metric else None
     shown = word if value is None or word != "partly" else f"{word} {value:.2f}"
@@ -125,7 +125,7 @@ def _scores(scores: dict[str, ScoreEntry]) -> Html:
 
 
 def _value(entry: ScoreEntry) -> str:
-    """Format a score, with the epochs' scores in brackets."""
+    """Format a score, with the scores of the epochs in brackets."""
     if entry.value is None:
         return NONE
     epochs = f" ({', '.join(f'{value:.3g}' for value in entry.epochs)})" if entry.epochs else ""
@@ -147,7 +147,7 @@ def _piece(piece: RetrievedHit, question: QuestionResult) -> Html:
     """Render a retrieved hit. A hit from the evidence has a green edge."""
     is_hit = not {*question.evidence_sessions, *question.evidence_turns}.isdisjoint({*piece.sessions, *piece.turns})
     where = ", ".join([*piece.sessions, *piece.turns][:8])
-    more = f" … {piece.length - len(piece.text):,} characters more" if piece.length > len(piece.text) else ""
+    more = f"… {piece.length - len(piece.text):,} more characters" if piece.length > len(piece.text) else ""
     score = "" if piece.score is None else f", score {short(round(piece.score, 3))}"
     heading = f"{piece.rank}{' (evidence)' if is_hit else ''}{score}{', ' + piece.at if piece.at else ''}"
     return join(
@@ -184,14 +184,15 @@ def run_page(run: RunResult, *, index: str = "index.html") -> str:
         el("div", list(tiles(run, metric)), cls="tiles"),
         el("div", [chart for _, chart in charts(run, metric)], cls="grid"),
         el("h2", "All metrics"),
-        el("p", "A failed or unscored question counts as 0 in the value; skipped ones, which the protocol leaves out, do not.",
+        el("p", "A failed or unscored question counts as 0 in the value. Skipped ones, which the protocol excludes, do "
+        "not count.",
            cls="soft small"),
         list(metrics(run)),
         list(client_section(run)),
         el("h2", "How it was made"),
         made(run),
         el("h2", "Questions"),
-        el("p", f"Right, partly and wrong are by {metric}." if metric else "Nothing was scored.", cls="soft small"),
+        el("p", f"Right, partly and wrong are determined by {metric}." if metric else "Nothing was scored.", cls="soft small"),
         _filters(run, metric),
         [question_row(question, metric) for question in run.questions],
         script=asset("filter.js"),
@@ -217,15 +218,15 @@ def _table(content: Table) -> Html:
 
 
 def sentence(run: RunResult) -> str:
-    """Summarise in one sentence the answering model, the judge and the date."""
+    """Summarise the answering model, the judge and the date in one sentence."""
     model, judge = run.answering_model, run.judge_model
-    answered = f"Answered by {model}" if model else "Retrieval only, nothing was answered"
+    answered = f"Answered by {model}" if model else "Retrieval only, no answers"
     judged = f", judged by {judge}" if model and judge else ""
     return f"{answered}{judged}. Finished {run.finished_at}." if run.finished_at else f"{answered}{judged}."
 
 
 def tiles(run: RunResult, metric: str | None) -> Iterator[Html]:
-    """Render the most important numbers."""
+    """Render the most important figures."""
     if metric is not None:
         cell = run.metrics[metric]
         yield tile(metric, f"{percent(cell.value)} %", f"95 % interval {interval(cell.low, cell.high)}")
@@ -324,7 +325,7 @@ def made(run: RunResult) -> Html:
     ]
     whole = {name: run.find(name) for name in _RECORDED}
     dump = json.dumps({key: value for key, value in whole.items() if value}, ensure_ascii=False, indent=1, default=str)
-    everything = el("details", el("summary", "Everything that is recorded", cls="small"), el("div", dump, cls="said small"))
+    everything = el("details", el("summary", "All recorded settings", cls="small"), el("div", dump, cls="said small"))
     return join([facts(pairs), everything])
 
 
@@ -359,7 +360,7 @@ def client_section(run: RunResult) -> Iterator[Html]:
 
 
 def trajectories(run: RunResult) -> Path | None:
-    """Return the path of the trajectory file beside the result, or None if it is missing.
+    """Return the path of the trajectory file next to the result, or None if it is missing.
 
     The file is copied to the page's folder.
     """
@@ -379,7 +380,7 @@ def _facts(run: RunResult, client: Mapping[str, Any]) -> Iterator[tuple[str, obj
     if isinstance(ended, Mapping):
         yield "sessions", ", ".join(f"{number} {status}" for status, number in ended.items())
         if cached := run.find("claudecode", "sessions", "cached"):
-            yield "from the cache", f"{cached} sessions, which an earlier run paid for"
+            yield "from the cache", f"{cached} sessions paid for by an earlier run"
     dreams = run.find("claudecode", "daydreams")
     if isinstance(dreams, Mapping) and dreams.get("failed"):
         yield "day dreams that failed", f"{dreams['failed']}: {dreams.get('problem', '')}"

@@ -1,4 +1,4 @@
-"""Write all pages as files: one for each run and command, and an index."""
+"""Write all pages as files: one per run and command, and an index."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from memeval.results.files import ResultsDir, result_text
 from memoryd.core.files import write_atomic
 
 SHOWN = 20
-"""Maximum number of runs in a chart. The best ones are shown."""
+"""Maximum number of runs in a chart. Only the best ones are shown."""
 
 
 def index_page(
@@ -103,7 +103,7 @@ def _trends(board: Board) -> Iterator[tuple[str, Html]]:
             if cell is not None
         ]
         title = f"{series[0].provider}{OVER_VERSIONS}"
-        yield title, card(title, bars(rows, f"{metric} of {title}, per cent"), note=f"{metric}, per cent, the newest last.")
+        yield title, card(title, bars(rows, f"{metric} of {title}, per cent"), note=f"{metric}, per cent, newest last.")
 
 
 def _published(board: Board) -> Iterator[Html]:
@@ -114,11 +114,11 @@ def _published(board: Board) -> Iterator[Html]:
         yield el("p", PUBLISHED_NOTE, cls="soft small")
         yield table(
             content.columns, content.rows, content.numbers
-        )  # pages contain no external links, so the address is plain text
+        )  # Pages contain no external links, so the address is plain text.
 
 
 def _named(run: RunResult) -> str:
-    """Return a run's label in the cost chart, which notes if an earlier run paid for cached calls."""
+    """Return a run's label in the cost chart, with a note if an earlier run paid for cached calls."""
     return f"{run.provider} (in part from the cache)" if run.cached_calls else run.provider
 
 
@@ -168,7 +168,7 @@ def write_run(run: RunResult, folder: Path) -> Path:
 
 
 def write_report(run: RunResult, folder: Path) -> list[Path]:
-    """Write a run's report to its own folder: the result, the questions as CSV, a Markdown report, and the page."""
+    """Write a run's report to its own folder: the result, the questions as CSV, a Markdown report and the page."""
     stem = page_name(run.run_id).removesuffix(".html")
     texts = {f"{stem}.json": result_text(run.data), f"{stem}.csv": export(run, "csv"), f"{stem}.md": export(run, "md")}
     for name, text in texts.items():
@@ -177,7 +177,7 @@ def write_report(run: RunResult, folder: Path) -> list[Path]:
 
 
 def write_site(results: ResultsDir, folder: Path | None = None) -> Path:
-    """Write index.html and a page for each run with a result file. Return the index's path. Runs are loaded one at a time.
+    """Write index.html and a page per run with a result file. Return the index's path. Runs are loaded one at a time.
 
     Unreadable results are listed in the index. Raises RunError if there are no results.
     """
@@ -186,7 +186,7 @@ def write_site(results: ResultsDir, folder: Path | None = None) -> Path:
     views: dict[str, CellView] = {}
     runs = _write_runs(result_files(results), folder, left_out, views)
     if not runs and not left_out:
-        raise RunError(f"There is no result in {results.root}.", fix="Make one: memeval eval.")
+        raise RunError(f"There are no results in {results.root}.", fix="Create one: memeval eval.")
     links = {run_id: page_name(run_id) for run_id in runs}
     commands = _write_commands(results, folder, views, links)
     target = folder / "index.html"
@@ -195,7 +195,7 @@ def write_site(results: ResultsDir, folder: Path | None = None) -> Path:
 
 
 def _write_commands(results: ResultsDir, folder: Path, views: dict[str, CellView], links: dict[str, str]) -> dict[str, str]:
-    """Write a page for each run_bench command. Return the titles by page, ordered by number of tasks, largest first."""
+    """Write a page per run_bench command. Return the titles by page, ordered by number of tasks, largest first."""
     pages = {}
     commands = grouped(views.values())
     for group in by_size(commands):
@@ -208,7 +208,7 @@ def _write_commands(results: ResultsDir, folder: Path, views: dict[str, CellView
 
 
 def _write_tasks(group: str, cells: Sequence[CellView], folder: Path, command: str) -> dict[str, dict[str, str]]:
-    """Write a page for each coding task of a command. Return the pages by benchmark and task.
+    """Write a page per coding task of a command. Return the pages by benchmark and task.
 
     The cells' trajectories must already be in the folder.
     """
@@ -246,6 +246,6 @@ def _write_runs(files: list[Path], folder: Path, left_out: list[str], views: dic
 
 
 def _light(run: RunResult, folder: Path) -> RunResult:
-    """Write the page of a run. Return the run without its questions' texts, which the index does not need."""
+    """Write the page of a run. Return the run without the texts of its questions, which the index does not need."""
     write_run(run, folder)
     return light(run)

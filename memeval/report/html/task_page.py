@@ -1,4 +1,4 @@
-"""Render the page of a coding task: each arm's input, steps, changes and test output, side by side."""
+"""Render the page of a coding task, with each arm's input, steps, changes and test output side by side."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _arm(cell: CellView, task: str, session: Session) -> Html:
         el("h3", "Memory given"),
         _given(session, "injected", "Nothing was given."),
         el("h3", "Memory asked for"),
-        _given(session, "retrieved", "Nothing was asked for."),
+        _given(session, "retrieved", "Nothing was requested."),
         el("h3", "Memory used"),
         _used(session),
         el("h3", "What it did"),

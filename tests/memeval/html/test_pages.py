@@ -200,7 +200,7 @@ def test_the_same_results_give_the_same_bytes(tmp_path: Path) -> None:
 
 
 def test_a_folder_without_results_is_reported(tmp_path: Path) -> None:
-    with pytest.raises(RunError, match="no result in"):
+    with pytest.raises(RunError, match="There are no results in"):
         write_site(ResultsDir(tmp_path))
 
 

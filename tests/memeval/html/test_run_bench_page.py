@@ -135,7 +135,7 @@ def test_the_page_leads_with_the_answer_its_cost_and_how_sure_it_is(tmp_path: Pa
         "Yes",
         "+50.0 points, plugin instead of off",
         "+10.0 to +90.0",
-        "a task instead of",
+        "per task instead of",
         "p 0.004 (mcnemar), on 4 tasks in 3 groups",
     ):
         assert part in shown, part
@@ -150,13 +150,13 @@ def test_without_a_verdict_the_page_says_what_would_give_one(tmp_path: Path) -> 
     folder = site(tmp_path / "a", cell("plugin", 3), cell("off", 1), summary=summary)
     assert wanted in Page((folder / "run_bench-g.html").read_text("utf-8")).text
     bare = site(tmp_path / "b", cell("plugin", 3))
-    assert "Nothing to say yet" in Page((bare / "run_bench-g.html").read_text("utf-8")).text
+    assert "No conclusion yet" in Page((bare / "run_bench-g.html").read_text("utf-8")).text
 
 
 def test_an_exploratory_comparison_gives_no_answer(tmp_path: Path) -> None:
     folder = site(tmp_path, cell("plugin", 3), summary=primary(role="exploratory", p_holm=None))
     shown = Page((folder / "run_bench-g.html").read_text("utf-8")).text
-    assert "exploratory: pays" in shown and "Nothing to say yet" in shown
+    assert "exploratory: pays" in shown and "No conclusion yet" in shown
     assert "0.004" in shown
 
 
@@ -233,4 +233,4 @@ def test_a_coding_task_has_a_page_with_what_each_arm_was_given_did_and_changed(t
 def test_tasks_that_cannot_be_graded_are_named_on_the_page(tmp_path: Path) -> None:
     ungraded = {"ungraded": {"acme__calc-1": "its tests are flaky"}}
     shown = Page((site(tmp_path, cell("off", 1, summary=ungraded)) / "run_bench-g.html").read_text("utf-8")).text
-    assert "not scored, because they can't be graded here: acme__calc-1. acme__calc-1: its tests are flaky" in shown
+    assert "not scored because they can't be graded on this machine: acme__calc-1. acme__calc-1: its tests are flaky" in shown

@@ -71,5 +71,5 @@ def test_a_name_can_be_registered_once_only(words: str) -> None:
 
 
 def test_evaluate_of_a_python_object_refuses_an_unknown_setting() -> None:
-    with pytest.raises(ConfigError, match="no such setting"):
+    with pytest.raises(ConfigError, match="Unknown setting"):
         evaluate(object(), "sample", colour="red")

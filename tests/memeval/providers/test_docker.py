@@ -43,7 +43,7 @@ def docker(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_a_docker_program_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda name: None)
-    with pytest.raises(DependencyError, match=r"no docker program.*Start Docker"):
+    with pytest.raises(DependencyError, match=r"docker is not installed.*Start Docker"):
         ComposeService(spec_of("http://127.0.0.1:9"), lambda seconds: None).ensure()
 
 

@@ -105,7 +105,7 @@ def test_a_reply_of_another_form_is_an_error_that_is_tried_again(tmp_path: Path,
     [
         ("bm25", {"keyExpansion": "userfact"}, "the option model"),
         ("bm25", {"keyExpansion": "synonyms", "model": "scripted"}, "summary, keyphrase, userfact, event"),
-        ("contextual-retrieval", {"keyExpansion": "summary", "model": "scripted", **EMBEDDING}, "keys of its own"),
+        ("contextual-retrieval", {"keyExpansion": "summary", "model": "scripted", **EMBEDDING}, "its own keys"),
     ],
 )
 def test_an_expansion_that_cannot_be_made_is_refused(kind: str, options: dict[str, Any], said: str) -> None:

@@ -134,7 +134,7 @@ def test_an_answer_in_plain_words_is_cut_by_a_pattern(tmp_path: Path) -> None:
 def test_a_fault_in_plain_words_is_an_error_and_not_an_empty_answer(tmp_path: Path) -> None:
     with opened(tmp_path, "words") as provider:
         provider.ingest("one", garden()[:1])
-        with pytest.raises(ProviderError, match="no embedding model.*plain words where data should be"):
+        with pytest.raises(ProviderError, match="no embedding model.*plain text instead of data"):
             provider.search("one", TOMATOES)
 
 
@@ -169,7 +169,7 @@ def test_a_server_that_ends_is_a_transient_error_and_the_next_call_starts_anothe
 def test_a_server_that_gives_no_answer_is_ended(tmp_path: Path) -> None:
     with opened(tmp_path, "hang", {"callTimeout: 20": "callTimeout: 1"}) as provider:
         provider.ingest("one", garden()[:1])
-        with pytest.raises(ProviderError, match="gave no answer to find"):
+        with pytest.raises(ProviderError, match="did not respond to find"):
             provider.search("one", TOMATOES)
 
 
@@ -205,7 +205,7 @@ def test_a_tool_or_argument_that_is_not_there_is_named_with_its_line(tmp_path: P
         ({"${folder}/notes.json": "/dev/null"}, r"nothing names \$\{folder\}"),
         ({"  callTimeout": "  perCase: false\n  callTimeout"}, r"tools.add.*no argument names \$\{runTag\}"),
         ({"words: $.query": "words: $.asked"}, "there is no value 'asked'"),
-        ({"idField: $.id\n  search": "pattern: '(unclosed'\n  search"}, "is no regular expression"),
+        ({"idField: $.id\n  search": "pattern: '(unclosed'\n  search"}, "is not a regular expression"),
         ({"type: mcp": "type: local"}, "is for type mcp"),
         ({"tool: note": "tool: note\n    path: /notes"}, "path is not a known key"),
     ],

@@ -109,14 +109,14 @@ def test_a_program_that_hangs_is_ended(tmp_path: Path) -> None:
         provider.ingest("one", garden())
         provider._call_seconds = 0.3  # type: ignore[attr-defined]
         program = provider._program  # type: ignore[attr-defined]
-        with pytest.raises(ProviderError, match=r"gave no answer to search within 0\.3 s"):
+        with pytest.raises(ProviderError, match=r"did not respond to search within 0\.3 s"):
             provider.search("one", TOMATOES)
         assert not program.running
 
 
 def test_a_program_that_never_gets_ready_is_reported_before_any_work(tmp_path: Path) -> None:
     with (
-        pytest.raises(ProviderError, match=r"gave no answer to open within 0\.3 s"),
+        pytest.raises(ProviderError, match=r"did not respond to open within 0\.3 s"),
         opened(tmp_path, "hang-open", startSeconds=0.3),
     ):
         pass
@@ -126,7 +126,7 @@ def test_a_program_that_never_gets_ready_is_reported_before_any_work(tmp_path: P
 def test_an_answer_out_of_turn_ends_the_program(tmp_path: Path, fault: str) -> None:
     with opened(tmp_path, fault) as provider:
         provider.ingest("one", garden())
-        with pytest.raises(ProviderError, match="answered search with"):
+        with pytest.raises(ProviderError, match="responded to search with"):
             provider.search("one", TOMATOES)
 
 

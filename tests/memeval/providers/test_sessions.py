@@ -65,7 +65,7 @@ def test_a_broken_file_is_an_error_that_names_the_folder(tmp_path: Path) -> None
     store = SessionStore(tmp_path)
     store.folder("one").mkdir(parents=True)
     (store.folder("one") / "sessions.db").write_bytes(b"no database" * 200)
-    with pytest.raises(ProviderError, match="can't be kept or read"):
+    with pytest.raises(ProviderError, match="can't be stored or read"):
         store.all("one")
 
 

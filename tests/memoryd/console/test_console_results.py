@@ -362,7 +362,7 @@ def test_a_run_of_another_version_is_shown_or_named_and_never_migrated(tmp_path:
     before = {name: path.read_bytes() for name, path in paths.items()}
     console = opened(tmp_path)
     text = unhurt(console.get("/results"))
-    assert "newer memeval" in text and "Update memeval." in text and 'href="/results/older"' in text
+    assert "newer version of memeval" in text and "Update memeval." in text and 'href="/results/older"' in text
     older = unhurt(console.get("/results/older"))
     assert "Made by an older memeval" in older and "eval --resume older" in older
     assert "Update memeval." in console.get("/results/newer").text
