@@ -2,8 +2,9 @@
 
     python -m benchmarks [--quick | --list] [NAME …]
 
-`--quick` measures 1,000 and 10,000 memories. Without it, 100,000 are measured as well. Names select individual benchmarks. The
-quality benchmarks (extraction, the fits of ranking and relevance, the peers) are run separately, see docs/quality.md.
+`--quick` measures stores of 1,000 and 10,000 memories. Without it, 100,000 are measured as well. Names select
+individual benchmarks. The quality benchmarks (extraction, the fits of ranking and relevance, the peers) are run
+separately, see docs/quality.md.
 """
 
 from __future__ import annotations
@@ -29,14 +30,14 @@ class Bench:
 
 
 PLAN = (
-    Bench("scale", "all that grows with the number of memories, and how fast", ("--sizes", "1000,10000"), ()),
-    Bench("hooks", "wall time of the hook process, daemon up, hung, dead and absent", ("--runs", "20"), ()),
-    Bench("daemon", "start of the daemon, MCP's first answer, a hook while a dream runs", ("--memories", "1000"), ()),
+    Bench("scale", "all costs that grow with the number of memories, and how fast", ("--sizes", "1000,10000"), ()),
+    Bench("hooks", "wall time of the hook process, with the daemon up, hung, dead and absent", ("--runs", "20"), ()),
+    Bench("daemon", "start of the daemon, first MCP answer, a hook while a dream runs", ("--memories", "1000"), ()),
     Bench("transcript", "reading one huge session log", ("--mb", "100"), ("--mb", "800")),
     Bench("store", "Markdown store and its literal index alone", ("--sizes", "1000"), ("--sizes", "1000,10000")),
-    Bench("vector", "vector store by each way of searching, and the embedder", ("--sizes", "1000"), ("--sizes", "1000,10000")),
-    Bench("console", "the console's pages, asked over HTTP", ("--memories", "5000"), ()),
-    Bench("dream", "planning a dream, and how well it tells duplicates", ("--sizes", "1000"), ("--sizes", "1000,10000")),
+    Bench("vector", "vector store by search method, and the embedder", ("--sizes", "1000"), ("--sizes", "1000,10000")),
+    Bench("console", "the console's pages, requested over HTTP", ("--memories", "5000"), ()),
+    Bench("dream", "planning a dream, and how well it recognises duplicates", ("--sizes", "1000"), ("--sizes", "1000,10000")),
 )
 
 
@@ -52,8 +53,8 @@ def run(bench: Bench, arguments: tuple[str, ...]) -> bool:
 def main() -> int:
     """Run the selected benchmarks. Return the number of failures."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--quick", action="store_true", help="up to 10,000 memories, some four minutes")
-    parser.add_argument("--list", action="store_true", help="only say which there are")
+    parser.add_argument("--quick", action="store_true", help="up to 10,000 memories, about four minutes")
+    parser.add_argument("--list", action="store_true", help="only list the benchmarks")
     parser.add_argument("names", nargs="*", choices=[[], *(bench.name for bench in PLAN)], metavar="NAME")
     options = parser.parse_args()
     chosen = [bench for bench in PLAN if not options.names or bench.name in options.names]

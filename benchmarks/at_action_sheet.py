@@ -1,8 +1,9 @@
 # ruff: noqa: E501 - the script of the sessions reads best one call per line
 """Write a sheet for blind judging of the memories injected at the moment of action.
 
-Ten scripted sessions, spread over two weeks in one project, run twice: with memory at prompts only, and with memory at tool calls as
-well. The sheet lists the injected texts and their moments in random order without the origins, which are in the key.
+Ten scripted sessions, spread over two weeks in one project, run twice: once with memory at prompts only, and once
+with memory at tool calls as well. The sheet lists the injected texts and their moments in random order. Their origins
+are in the key.
 
     python benchmarks/at_action_sheet.py FOLDER
 """

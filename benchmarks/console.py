@@ -2,8 +2,9 @@
 
     python -m benchmarks.console [--memories 100000] [--runs 40] [--home DIR] [--json FILE]
 
-`--home` keeps the filled store for the next run. Times run from the request to the last byte, without rendering. `cpu` is the
-daemon's average CPU time per request over all its threads, which hardly depends on other load on the machine.
+`--home` keeps the filled store for the next run. Times run from the request to the last byte, without rendering.
+`cpu` is the daemon's average CPU time per request over all its threads. It hardly depends on other load on the
+machine.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ class Browser:
 
 
 def pages(browser: Browser) -> Iterator[tuple[str, Callable[[int], str]]]:
-    """Yield the measured pages: a name, and a function that returns the address of the n-th request."""
+    """Yield the measured pages: the name, and a function that returns the address of the n-th request."""
     texts = Texts(seed=99)
     questions = [texts.question() for _ in range(200)]
     links = LINK.findall(browser.get("/memories?project=all", compressed=False).decode())
@@ -68,7 +69,7 @@ def pages(browser: Browser) -> Iterator[tuple[str, Callable[[int], str]]]:
     yield "list, deep by cursor", lambda n: deep[n % len(deep)]
     yield "list, as of a day", lambda n: f"/memories?as_of=2025-02-{n % 27 + 1:02}"
     yield "list, by kind and source", lambda n: f"/memories?kind={('rule', 'fact', 'fix')[n % 3]}&source=user"
-    yield "list, source that nothing has", lambda _: "/memories?source=import"
+    yield "list, source without memories", lambda _: "/memories?source=import"
     yield "list, rare tag", lambda _: f"/memories?tag={word}&status=all"
     yield "search", lambda n: f"/memories?q={quote_plus(questions[n % len(questions)])}"
     yield "search, one kind", lambda n: f"/memories?kind=fact&q={quote_plus(questions[n % len(questions)])}"
@@ -78,7 +79,7 @@ def pages(browser: Browser) -> Iterator[tuple[str, Callable[[int], str]]]:
 
 
 def cpu_of(pid: int) -> float:
-    """Return the CPU milliseconds used by a process, including ended threads, or 0 where this is unavailable."""
+    """Return the CPU milliseconds used by a process, including ended threads. 0 if unavailable."""
     stat = Path(f"/proc/{pid}/stat")
     if not stat.exists():
         return 0.0
@@ -87,7 +88,7 @@ def cpu_of(pid: int) -> float:
 
 
 def measure(browser: Browser, address: Callable[[int], str], runs: int, pid: int) -> dict[str, float]:
-    """Measure the median and the 95th percentile in milliseconds, the daemon's CPU time, and the largest body sent in bytes."""
+    """Measure the median and 95th percentile in milliseconds, the daemon's CPU time, and the largest body in bytes."""
     times, sizes = [], []
     before = cpu_of(pid)
     for number in range(runs):
@@ -107,7 +108,7 @@ def warm(client: Client) -> None:
 
 
 def calm(pid: int) -> None:
-    """Wait until the daemon is idle. After its start it synchronises indexes and mirrors."""
+    """Wait until the daemon is idle. After its start, it synchronises indexes and mirrors."""
     deadline = time.monotonic() + WAIT_SECONDS
     while time.monotonic() < deadline:
         before = cpu_of(pid)

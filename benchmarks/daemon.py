@@ -1,8 +1,10 @@
-"""Measure the daemon from outside: start, first MCP answer, a hook's round trip, also during a dream. For growth see scale.py.
+"""Measure the daemon from outside: start, first MCP answer, and a hook's round trip, also during a dream.
+
+For growth, see scale.py.
 
     python -m benchmarks.daemon [--memories 1000] [--json]
 
-Figures are printed beside a baseline of the same run where there is one.
+Figures are printed beside a baseline of the same run, if there is one.
 """
 
 from __future__ import annotations
@@ -46,7 +48,7 @@ def milliseconds(work: Callable[[], object], runs: int = RUNS) -> tuple[float, f
 
 
 def first_mcp_answer(settings: Settings, command: list[str]) -> None:
-    """Start a stdio server, send initialize, and wait for the answer."""
+    """Start a stdio server, send `initialize`, and wait for the answer."""
     environment = {**os.environ, "MEMORYD_HOME": str(settings.home), "MEMORYD_PYTHON": sys.executable}
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
         assert process.stdin is not None and process.stdout is not None
@@ -57,13 +59,13 @@ def first_mcp_answer(settings: Settings, command: list[str]) -> None:
 
 
 def start_and_stop(settings: Settings) -> None:
-    """Start a daemon and wait until it answers."""
+    """Start a daemon and wait until it responds."""
     Client(settings.paths).stop()
     ensure_daemon(settings)
 
 
 def measure(settings: Settings, memories: int) -> dict[str, tuple[float, float]]:
-    """Return all figures in milliseconds as median and 95th percentile, or median and worst for those during a dream."""
+    """Return all figures in milliseconds, as median and 95th percentile. For hooks during a dream, as median and worst case."""
     out = {"bare python (baseline)": milliseconds(lambda: subprocess.run([sys.executable, "-I", "-S", "-c", "pass"], check=True))}
     out["daemon start to first answer"] = milliseconds(lambda: start_and_stop(settings), 5)
     client = Client(settings.paths)

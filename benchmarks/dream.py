@@ -1,9 +1,10 @@
 """Measure the cost of planning a dream. `python -m benchmarks.dream [--json] [--sizes 1000,10000,100000] [--words]`.
 
-Memories are assembled from sentence fragments with distinct subjects, spread over 20 projects. A tenth are copies in other
-words or capitals, and one in fifty contradicts an earlier memory. Vectors (384 dimensions, none with `--words`) are random, but
-close together for copies and contradictions. Planning runs in one process, and its Python code on one core. Memory is the peak
-of the process. Precision and recall of the default model on both halves of the labelled pairs are printed as well.
+Memories are assembled from sentence fragments with distinct subjects, spread over 20 projects. A tenth are copies in
+other words or capitals, and one in fifty contradicts an earlier memory. Vectors have 384 dimensions and are random,
+but close together for copies and contradictions. With `--words`, there are none. Planning runs in one process, and
+its Python code on one core. Memory is the peak of the process. The precision and recall of the default model on both
+halves of the labelled pairs are printed as well.
 """
 
 from __future__ import annotations
@@ -60,7 +61,7 @@ OPENINGS = ["", "Note that ", "As of the last release ", "According to the log, 
 
 
 def statement(random_: random.Random, number: int) -> str:
-    """Return a sentence about a unique subject with the number in its name, as real facts have distinct names."""
+    """Return a sentence about a unique subject with the number in its name, because real facts have distinct names."""
     name = f"{random_.choice(AREAS)}-{number % 9973:x}"
     parts = [random_.choice(p) for p in (SUBJECTS, VERBS, OBJECTS, MANNERS)]
     return f"The {name} {parts[0]} {parts[1]} {parts[2]} {parts[3]}"
@@ -124,7 +125,7 @@ def measure(size: int, words: bool) -> dict[str, Any]:
 
 @contextmanager
 def waiting_thread() -> Iterator[list[float]]:
-    """Yield the delays, in seconds, of a thread scheduled to run every 5 ms, like one that answers hooks."""
+    """Yield the delays, in seconds, of a thread scheduled to run every 5 ms, like a thread that answers hooks."""
     stops, done = [0.0], threading.Event()
 
     def wait() -> None:
@@ -173,7 +174,7 @@ def main() -> None:
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--sizes", default="1000,10000,100000")
     parser.add_argument("--words", action="store_true", help="without vectors")
-    parser.add_argument("--no-labelled", action="store_true", help="without the labelled pairs")
+    parser.add_argument("--no-labelled", action="store_true", help="leave out the labelled pairs")
     arguments = parser.parse_args()
     rows = [measure(int(size), arguments.words) for size in arguments.sizes.split(",")]
     scores = {} if arguments.no_labelled else labelled_scores()

@@ -9,7 +9,7 @@ The folder contains `*.jsonl` logs and `gold.json`. `score_extraction.py` is in 
     python benchmarks/extraction.py FOLDER --write            fit on all sessions and write heuristic/weights.py
     python benchmarks/extraction.py FOLDER --status active    only active memories (candidate: only proposals)
 
-With both active memories and candidates, recall is an upper bound for a model that settles the candidates.
+With both active memories and candidates, recall is an upper bound for a model that decides about the candidates.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from memoryd.daydream.transcript import ReadLimits, read_all
 RIDGE = 12.0
 MATCH = 0.5
 CONTEXT_TURNS = 6
-# The sign of each cue is fixed beforehand. A weight of the opposite sign is noise of a small sample and is dropped.
+# The sign of each cue is fixed beforehand. A weight of the opposite sign is noise from a small sample and is dropped.
 POSITIVE = frozenset(
     "after interrupt|agreed|answers question|"
     "alone|starts turn|via rejected_tool|via answer|heading good|about request|like the user's|"
@@ -53,7 +53,7 @@ NEGATIVE = frozenset(
 
 @dataclass(frozen=True)
 class Session:
-    """A log's turns, whole and in the chunks read by an import, and its labels."""
+    """The turns of a log, whole and in the chunks read by an import, and its labels."""
 
     name: str
     pieces: list[tuple[tuple[Turn, ...], tuple[Turn, ...]]]
@@ -84,7 +84,7 @@ def load_scorer(folder: Path) -> ModuleType:
 
 
 def load_sessions(folder: Path) -> list[Session]:
-    """Return every labelled session of the folder."""
+    """Return all labelled sessions of the folder."""
     gold = json.loads((folder / "gold.json").read_text(encoding="utf-8"))
     out = []
     for entry in gold:
@@ -95,7 +95,7 @@ def load_sessions(folder: Path) -> list[Session]:
 
 
 def passages(session: Session, mode: str) -> Iterator[Passage]:
-    """Yield the log as it reaches the extractor: at once, in chunks as in an import, or after each message of the user."""
+    """Yield the log as it reaches the extractor: all at once, in chunks as in an import, or after each message of the user."""
     turns = session.turns
     if mode == "session":
         yield Passage(tuple(turns))
@@ -111,7 +111,7 @@ def passages(session: Session, mode: str) -> Iterator[Passage]:
 
 
 def predict(session: Session, weights: CueWeights, mode: str, status: str = "all") -> list[str]:
-    """Return the contents extracted by the reader. A content repeated word for word counts once, as in the store."""
+    """Return the contents extracted by the reader. Identical contents count once, as in the store."""
     extractor = HeuristicExtractor(weights)
     found: dict[str, Status] = {}
     for passage in passages(session, mode):
@@ -153,14 +153,14 @@ def examples(sessions: Sequence[Session], by_user: bool, scorer: ModuleType) -> 
 
 
 def sign(name: str) -> int:
-    """Return 1 for a cue that may only raise the score, -1 for one that may only lower it, and 0 for others."""
+    """Return 1 for a cue that may only raise the score, -1 for a cue that may only lower it, and 0 for others."""
     if name in POSITIVE or name in cues.USER_CUES or name in cues.AGENT_CUES:
         return 1
     return -1 if name in NEGATIVE or name.startswith("noise ") else 0
 
 
 def regress(matrix: np.ndarray, labels: np.ndarray, ridge: float = RIDGE) -> np.ndarray:
-    """Fit a logistic regression with a ridge penalty (none on the first column) by Newton's method."""
+    """Fit a logistic regression by Newton's method, with a ridge penalty on all columns except the first."""
     weights = np.zeros(matrix.shape[1])
     penalty = np.full(matrix.shape[1], ridge)
     penalty[0] = 1e-6
@@ -235,10 +235,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--mode", choices=("session", "chunk", "turn"), default="session")
-    parser.add_argument("--cross-validate", choices=("session", "project"), help="leave that out when fitting")
+    parser.add_argument("--cross-validate", choices=("session", "project"), help="session or project to leave out when fitting")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--status", choices=("all", "active", "candidate"), default="all")
-    parser.add_argument("--save", type=Path, help="keep the predictions in this file, for benchmarks.extraction_errors --before")
+    parser.add_argument("--save", type=Path, help="write the predictions to this file, for benchmarks.extraction_errors --before")
     parser.add_argument("--strict", action="store_true", help="leave quotes out of the comparison")
     parser.add_argument("-v", "--verbose", action="store_true")
     args = parser.parse_args(argv)

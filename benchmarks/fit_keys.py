@@ -2,12 +2,12 @@
 
     python -m benchmarks.fit_keys --data CORPUS PROMPTS KEYS SPLIT [--data …] [--silence 0.87] [--write]
 
-CORPUS contains gold.json (sessions with facts). PROMPTS is a list of {project, fact_ids, form, lang, text}. Fact ids have the
-form `session/fact`; the list is empty for an unanswerable prompt on a known subject. KEYS maps fact ids to questions. Each
-prompt is run against the facts of its own project. SPLIT lists the projects of the first half. The weights are fitted on the
-first halves of all data, where the floor of the prompt hook is also chosen, so that it stays silent on a share `--silence` of
-the unanswerable prompts (by weights fitted without their project). Both halves are reported. `--write` saves these weights, so
-the second halves remain held out.
+CORPUS contains gold.json (sessions with facts). PROMPTS is a list of {project, fact_ids, form, lang, text}. Fact ids
+have the form `session/fact`; the list is empty for an unanswerable prompt on a known subject. KEYS maps fact ids to
+questions. Each prompt is run against the facts of its own project. SPLIT lists the projects of the first half. The
+weights are fitted on the first halves of all data. The floor of the prompt hook is also chosen there, so that the
+hook stays silent on a share `--silence` of the unanswerable prompts (with weights fitted without their project). Both
+halves are reported. `--write` saves these weights, so the second halves remain held out.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from memoryd.retrieval.relevance import (
 Array = NDArray[np.float64]
 SETS = ("keys", "key_words", "key_other", "key_pieces")
 OTHERS = ("key_other", "key_pieces")
-# Only each prompt's best-looking facts are fitted: any feature separates the many that share nothing with the prompt.
+# Only the facts that fit each prompt best are used: any feature separates the many that share nothing with the prompt.
 HARDEST = 4
 FORMS = ("question", "task", "long", "other_language")
 FOLDS, SHUFFLES = 6, 6
@@ -66,7 +66,7 @@ class Asked:
     other: bool
 
     def facts_of(self, name: str) -> NDArray[np.bool_]:
-        """Return the mask of the facts judged by the given weights for the prompt."""
+        """Return the mask of the facts that the given weights judge for the prompt."""
         by_pieces: NDArray[np.bool_] = self.features["by_pieces"].astype(bool)
         if name == "key_pieces":
             return by_pieces
@@ -80,7 +80,7 @@ class Asked:
 
 
 def ask(facts: dict[str, dict[str, str]], keys: dict[str, list[str]], prompts: Sequence[dict[str, Any]]) -> list[Asked]:
-    """Compute the features of every prompt with every fact of its project."""
+    """Compute the features of all prompts with all facts of their projects."""
     ids = sorted(facts)
     owned = [(id, key) for id in ids for key in keys.get(id, ())]
     with tempfile.TemporaryDirectory() as home:
@@ -129,8 +129,9 @@ def ask(facts: dict[str, dict[str, str]], keys: dict[str, list[str]], prompts: S
 def train(asked: Sequence[Asked], name: str, silence: float, floor: float) -> Array:
     """Fit the bias and the weights, with a share `silence` of the unanswerable prompts below the floor of the prompt hook.
 
-    The floor is chosen by scores of weights fitted without the prompt's project. With few prompts and only one or two features,
-    the scale varies between folds more than the weights overfit, so the floor is then chosen by their own scores.
+    The floor is chosen by the scores of weights fitted without the prompt's project. With few prompts and only one or
+    two features, the scale varies between folds more than the weights overfit. In this case, the floor is chosen by
+    the scores of the weights themselves.
     """
     used = [one for one in asked if _fitted_on(one, name).any()]
     model = _fitted(used, name)
@@ -183,7 +184,7 @@ def scores(asked: Asked, name: str, model: Array) -> Array:
 
 
 def report(label: str, asked: Sequence[Asked], judge: Callable[[Asked], Array], floors: Sequence[float]) -> None:
-    """Print the found and silent shares at each floor, how often the right fact is in the top three, and details by form."""
+    """Print the found and silent shares at each floor, how often the right fact is among the top three, and details by form."""
     yes, no = [one for one in asked if one.answerable], [one for one in asked if not one.answerable]
     cells = []
     for floor in floors:
@@ -195,7 +196,9 @@ def report(label: str, asked: Sequence[Asked], judge: Callable[[Asked], Array], 
         return
     first = np.mean([bool(one.right[np.argsort(-judge(one), kind="stable")[:3]].any()) for one in yes])
     print(
-        f"{label:28} {len(yes)} answerable, {len(no)} not   " + "   ".join(cells) + f"   first three without a floor {first:.2f}"
+        f"{label:28} {len(yes)} answerable, {len(no)} unanswerable   "
+        + "   ".join(cells)
+        + f"   first three without a floor {first:.2f}"
     )
     z = math.log(floors[-1] / (1 - floors[-1]))
     by_form = []

@@ -2,10 +2,10 @@
 
     python benchmarks/fit_projection.py [FILE OR FOLDER ...] [--write]
 
-Without arguments the texts are the sample conversations and the pages of docs/, which contain no benchmark text. The axes are
-the eigenvectors of the states' second moments, which are not centred because vectors are compared by their products. The seeded
-random rotation preserves all products and spreads a vector's length evenly over its components, so that four bits per component
-suffice. The share of the squared length that is preserved is printed.
+Without arguments, the texts are the sample conversations and the pages of docs/, which contain no benchmark text. The
+axes are the eigenvectors of the states' second moments, which are not centred because vectors are compared by their
+products. The seeded random rotation preserves all products and spreads a vector's length evenly over its components,
+so that four bits per component are enough. The script prints the share of the squared length that is preserved.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from memoryd.embed.late import PROJECTION_FILE, STATES, LateEncoder
 
 ROOT = Path(__file__).parents[1]
 TEXTS = (ROOT / "memeval" / "data" / "sample" / "conversations.json", ROOT / "docs", ROOT / "README.md")
-DIMENSIONS = 224  # 114 bytes per token with its scale: a memory of 25 tokens takes less than 3 KB
+DIMENSIONS = 224  # 114 bytes per token with its scale. A memory of 25 tokens takes less than 3 KB.
 SEED = 0
 SHORTEST = 20
 LONGEST = 600

@@ -2,10 +2,11 @@
 
     python benchmarks/fit_ranking.py DATA [--benchmark locomo] [--homes DIR] [--seed 0] [--write]
 
-DATA is a file or folder for memeval's loader of the benchmark. Each case becomes a store, which is kept under --homes so that a
-second run need not encode it again. Each question with evidence gives one table of features. The objective is the mean of
-evidence recall at 5 and at 10 over the training half of the cases. The figures of both halves are printed, before and after. The
-product's own figures with the current weights are printed first, overall and by category.
+DATA is a file or folder for memeval's loader of the benchmark. Each case becomes a store, which is kept under --homes
+so that a second run doesn't need to encode it again. Each question with evidence results in one table of features.
+The objective is the mean of evidence recall at 5 and at 10 over the training half of the cases. The figures of both
+halves are printed, before and after the fit. The product's own figures with the current weights are printed first,
+overall and by category.
 """
 
 from __future__ import annotations
@@ -50,10 +51,10 @@ RESAMPLES = 2_000
 
 @dataclass(frozen=True)
 class Asked:
-    """A question with the standardised features of its candidates and the evidence among them, and the product's own hits.
+    """A question with the standardised features of its candidates, the evidence among them, and the product's own hits.
 
-    `evidence` is the total number of evidence turns. The product's hits are in its order, with recency and the share of
-    evidence sessions among the first ones. There are no features if the answer came from a route other than late interaction.
+    `evidence` is the total number of evidence turns. The product's hits are in its order, with recency and the share
+    of evidence sessions among the first ones. There are no features if the answer did not come from late interaction.
     """
 
     case: str
@@ -134,7 +135,7 @@ def search(asked: Sequence[Asked], start: Array, seed: int) -> Array:
             for step in STEPS:
                 tried = best.copy()
                 tried[column] += step * max(0.25, abs(start[column]))
-                # a gain of less than one question is noise
+                # A gain of less than one question is noise.
                 if (found := goal(asked, tried)) > value + 0.5 / len(asked):
                     best, value = tried, found
     return best
@@ -144,7 +145,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--benchmark", default="locomo")
-    parser.add_argument("--homes", type=Path, help="keep the stores and features here")
+    parser.add_argument("--homes", type=Path, help="store the stores and features in this folder")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--write", action="store_true", help="replace the weights of turns")
     options = parser.parse_args()
@@ -168,7 +169,7 @@ def main() -> None:
 
 
 def print_answers(asked: Sequence[Asked], seed: int) -> None:
-    """Print the product's own results, overall (with the middle 95 % of resampled questions) and by category."""
+    """Print the product's own results by category and overall (with the middle 95 % of resampled questions)."""
     print(f"the product's hits with the weights of the file: turn at {CUTS}, any of ten, session at {SESSIONS}")
     values = np.array(
         [[*(sum(one.hits[:cut]) / one.evidence for cut in CUTS), any(one.hits[:10]), one.sessions] for one in asked], dtype=float
@@ -183,7 +184,7 @@ def print_answers(asked: Sequence[Asked], seed: int) -> None:
 
 
 def tables(data: Path, benchmark: str, homes: Path) -> list[Asked]:
-    """Return the tables of all questions of the benchmark, reading those that exist under `homes`."""
+    """Return the tables of all questions of the benchmark. Existing tables under `homes` are read."""
     kept = homes / "asked.pickle"
     if kept.exists():
         return list(pickle.loads(kept.read_bytes()))

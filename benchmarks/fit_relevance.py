@@ -37,7 +37,7 @@ from memoryd.retrieval.relevance import (
 Array = NDArray[np.float64]
 FOLDS = 7
 RIDGE = 1.0
-KEEP = {"meaning": 0.92, "words": 0.8}  # words alone separate right from wrong less well, so they sacrifice more answers
+KEEP = {"meaning": 0.92, "words": 0.8}  # Words alone separate right from wrong less well, so they sacrifice more answers.
 FEATURES = {name: features_of(name) for name in ("meaning", "words")}
 COLUMN = {name: number for number, name in enumerate(PLAIN_FEATURES)}
 # Typical prompts that no memory answers. Half are used for the fit, half for the figures.
@@ -67,7 +67,7 @@ class Asked:
 
 
 def load(corpus: Path) -> tuple[list[dict[str, str]], list[dict[str, Any]]]:
-    """Load the facts and queries of the corpus, each with its session and project. Generic prompts come last."""
+    """Load the facts and queries of the corpus, each with its session and project. Generic prompts are last."""
     sessions = json.loads((corpus / "gold.json").read_text("utf-8"))
     facts = [
         {"session": s["session"], "project": s["project"], "id": f["id"], "text": f["text"]} for s in sessions for f in s["facts"]
@@ -82,7 +82,7 @@ def load(corpus: Path) -> tuple[list[dict[str, str]], list[dict[str, Any]]]:
 
 
 def ask(facts: Sequence[dict[str, str]], queries: Sequence[dict[str, Any]]) -> list[Asked]:
-    """Compute the features of every query with every fact, over all facts and over the query's project."""
+    """Compute the features of all queries with all facts, over the whole corpus and over the query's project."""
     with tempfile.TemporaryDirectory() as home:
         embedder = make_embedder(Settings(Path(home)))
         cosines = embedder.embed_queries([q["text"] for q in queries]) @ embedder.embed([f["text"] for f in facts]).T
@@ -196,7 +196,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="replace the weights file")
     options = parser.parse_args()
     asked = ask(*load(options.corpus))
-    out: dict[str, Any] = json.loads(WEIGHTS_FILE.read_text("utf-8"))  # the weights with keys are not changed
+    out: dict[str, Any] = json.loads(WEIGHTS_FILE.read_text("utf-8"))  # The weights with keys are not changed.
     out |= {"format": FORMAT, "embedder": "bge-small-en-v1.5"}
     for name, features in FEATURES.items():
         for scope, values in validate(asked, name, options.seed).items():

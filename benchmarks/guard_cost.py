@@ -2,8 +2,8 @@
 
     python -m benchmarks.guard_cost [--checks N] [--memories N] [--calls N]
 
-Fills a scratch home with memories and rules, and queries the API for shell commands, commits, edits and reads. Turns of calls
-with the guard off and on alternate, so that other work on the machine slows both alike.
+Fills a scratch home with memories and rules, and queries the API for shell commands, commits, edits and reads. Turns
+of calls with the guard off and on alternate, so that other work on the machine slows both equally.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Taken = tuple[float, float]
 
 
 def measure(api: Api, folder: Path, numbers: Iterable[int], guarded: bool) -> list[Taken]:
-    """Return the milliseconds of each answer, by the clock and of CPU."""
+    """Return the milliseconds of each answer, in wall time and CPU time."""
     taken = []
     for number in numbers:
         path = {"file_path": str(folder / "a.py")}

@@ -1,11 +1,11 @@
-"""Measure the guard on hand-written rules and calls: violations caught, and innocent calls touched.
+"""Measure the guard on hand-written rules and calls: violations caught, and innocent calls affected.
 
     python -m benchmarks.guard_rules [FILE] [--wrong] [--checks]
 
-FILE is a JSON list of rules: `rule` as a user types it, `kind`, and `calls`, each with `tool`, `input`, `violates` and optionally
-`cwd`, `branch` and `before` (earlier shell commands). Without FILE, the rules and calls are those of memeval's benchmark
-rule-compliance. Each rule is compiled offline, as if it had been kept as a rule; `memeval eval --benchmarks rule-compliance
---providers memoryd` measures the whole way from the user's words.
+FILE is a JSON list of rules: `rule` as a user types it, `kind`, and `calls`, each with `tool`, `input`, `violates`
+and optionally `cwd`, `branch` and `before` (earlier shell commands). Without FILE, the rules and calls are those of
+memeval's benchmark rule-compliance. Each rule is compiled offline, as if it had been kept as a rule. `memeval eval
+--benchmarks rule-compliance --providers memoryd` measures the whole way from the user's words.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def compiled(rule: str, call: HookCall, before: Sequence[HookCall]) -> bool:
 
 
 def touches(rule: str, call: ToolCall, before: Sequence[str], branch: str = "") -> bool:
-    """Return whether the rule's check is violated. A rule without a check touches nothing."""
+    """Return whether the rule's check is violated. A rule without a check affects no calls."""
     check = cached(rule)
     return check is not None and bool(evaluate(check, call, before, branch).violation)
 
@@ -77,7 +77,10 @@ def table(rows: Mapping[str, RuleCounts]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print a table, with `--wrong` also the wrong judgements, and with `--checks` the compiled check of each rule."""
+    """Print a table.
+
+    With `--wrong`, also print the wrong judgements. With `--checks`, also print the compiled check of each rule.
+    """
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", type=Path, nargs="?")
     parser.add_argument("--wrong", action="store_true")

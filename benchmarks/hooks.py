@@ -38,7 +38,7 @@ def serve(path: Path, answer: Callable[[socket.socket], None]) -> socket.socket:
                 link, _ = listener.accept()
             except OSError:
                 return
-            with suppress(ConnectionError):  # a hook hangs up once it has its answer
+            with suppress(ConnectionError):  # A hook hangs up once it has its answer.
                 answer(link)
 
     threading.Thread(target=loop, daemon=True).start()
@@ -46,7 +46,7 @@ def serve(path: Path, answer: Callable[[socket.socket], None]) -> socket.socket:
 
 
 def reply(link: socket.socket) -> None:
-    """Answer at once, like a healthy daemon."""
+    """Respond at once, like a healthy daemon."""
     with link:
         if link.recv(1 << 20).startswith(b"memoryd/1 hook"):
             link.sendall(ANSWER)
@@ -65,7 +65,7 @@ def interpreter() -> str:
 
 
 def copy_plugin(folder: Path) -> Path:
-    """Copy the hooks with a launcher that exits at once, so that a start has its usual cost but leaves no daemon."""
+    """Copy the hooks with a launcher that exits at once, so that a start costs as much as usual but leaves no daemon."""
     root = folder / "plugin"
     shutil.copytree(ROOT / "hooks", root / "hooks")
     shutil.copy(ROOT / "pyproject.toml", root)
@@ -87,7 +87,7 @@ def measure(command: Sequence[str], env: dict[str, str], runs: int, before: Call
 
 
 def make_home(folder: Path, name: str) -> Path:
-    """Create a home with an endpoint file that names its socket."""
+    """Create a home with an endpoint file that specifies its socket."""
     run = folder / name / "run"
     run.mkdir(parents=True)
     (run / "endpoint").write_text(f"unix {run / 'd.sock'}\n")
@@ -100,7 +100,7 @@ def report(title: str, times: list[float], verdict: str) -> None:
 
 
 def measure_up(hook: Path, env: dict[str, str], folder: Path, runs: int) -> None:
-    """Measure the usual case of a daemon that answers."""
+    """Measure the usual case of a daemon that responds."""
     bare = measure([env["REAL_PYTHON"], "-I", "-S", "-c", "pass"], env, runs)
     report("python -I -S -c pass", bare, "")
     home = make_home(folder, "up")

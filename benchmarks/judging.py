@@ -1,15 +1,17 @@
-"""Blind judging of the statements kept by readers and of the memories given to sessions.
+"""Support blind judging of the statements kept by readers and of the memories given to sessions.
 
     python -m benchmarks.judging sheets FOLDER --reader offline=a.json --reader model=b.json [--rubric keep|given]
     python -m benchmarks.judging tally FOLDER [--judge answers] [--judge second]
 
-`sheets` takes any number of readers' outputs, each a JSON list of {"session", "content", ...} (the further keys `kind` and
-`context` are shown). Statements are grouped by session and shuffled within it. A statement of several readers is a single row.
-Sheets (Markdown) are written to FOLDER/sheets, one empty answers file per sheet to FOLDER/answers, and the origin of each
-statement to FOLDER/key.json, which judges must not see. A second judge fills in a copy of the answers folder.
+`sheets` takes any number of readers' outputs. Each is a JSON list of {"session", "content", ...} (the optional keys
+`kind` and `context` are shown). Statements are grouped by session and shuffled within it. A statement of several
+readers is a single row. Sheets (Markdown) are written to FOLDER/sheets, one empty answers file per sheet to
+FOLDER/answers, and the origin of each statement to FOLDER/key.json, which judges must not see. A second judge fills
+in a copy of the answers folder.
 
-`tally` prints counts and shares by reader with 95 % Wilson intervals (Wilson 1927) and, with two judges, their agreement on the
-letter and on good versus not good. Rows without an answer are counted separately, never as a letter.
+`tally` prints counts and shares by reader with 95 % Wilson intervals (Wilson 1927). With two judges, it also prints
+their agreement on the letter and on good versus not good. Rows without an answer are counted separately, never as a
+letter.
 """
 
 from __future__ import annotations
@@ -198,7 +200,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     sheets.add_argument("--seed", type=int, default=1)
     counts = commands.add_parser("tally", help="count the answers")
     counts.add_argument("folder", type=Path)
-    counts.add_argument("--judge", action="append", metavar="FOLDER", help="answers folder below FOLDER (default: answers)")
+    counts.add_argument("--judge", action="append", metavar="FOLDER", help="answers folder in FOLDER (default: answers)")
     options = parser.parse_args(arguments)
     if options.command == "sheets":
         pairs = [entry.partition("=") for entry in options.reader]

@@ -1,8 +1,8 @@
-"""Measure the comparison of statement pairs: seen as the same, refined, replaced, contradicted or different.
+"""Measure how statement pairs are compared: as the same, refined, replaced, contradicted or different.
 
-The file is a list (or an object with `pairs`) of {id, old, new, old_date, new_date, source_old, source_new: user | assistant,
-relation: one of those five, lang, kind}. Each pair goes through both routes of the product: `remember` (the older statement,
-then the newer one, in a separate project) and a dream over both. Only counts are printed.
+The file is a list (or an object with `pairs`) of {id, old, new, old_date, new_date, source_old, source_new: user |
+assistant, relation: one of those five, lang, kind}. Each pair takes both paths of the product: `remember` (the older
+statement, then the newer one, in a separate project) and a dream over both. Only counts are printed.
 
     python -m benchmarks.pairs FILE …                       both routes, with the bundled embedder
     python -m benchmarks.pairs FILE … --words               without an embedder: rules on words only
@@ -55,7 +55,7 @@ class Pair:
 
     @property
     def may_replace(self) -> bool:
-        """Return whether the newer statement's source may replace the older statement at all."""
+        """Return whether the source of the newer statement permits it to replace the older one."""
         return self.new_source is Source.USER or self.old_source is not Source.USER
 
 
@@ -147,7 +147,7 @@ def items_of(pairs: Sequence[Pair]) -> list[MemoryItem]:
 
 
 def by_dream(pairs: Sequence[Pair], comparer: Comparer, *, words: bool, llm: Any = None) -> list[Seen]:
-    """Plan a dream over all pairs in one store, each in a separate project, on the day after the last one."""
+    """Plan a dream over all pairs in one store, each in a separate project, on the day after the last pair."""
     items = items_of(pairs)
     embedder = None if words else OnnxEmbedder()
     vectors = (
@@ -168,14 +168,14 @@ def _dreamt(plan: Plan, number: int) -> Seen:
         return Seen("same", dropped=True)
     closed = {change.id for change in changes if change.action is Action.SUPERSEDE}
     if closed:
-        return Seen("replaces" if old in closed else "replaced by the older", dropped=True)
+        return Seen("replaces" if old in closed else "replaced by the older statement", dropped=True)
     if any({pair.first, pair.second} == {old, new} for pair in plan.undecided):
         return Seen("contradicts")
     refines = any(c.id == new and any(link.target == old for link in c.after.links) for c in changes)
     return Seen("refines" if refines else "different")
 
 
-# A model played by hand
+# A model played by hand.
 
 
 class Asked:
@@ -236,7 +236,7 @@ def report(title: str, pairs: Sequence[Pair], seen: Sequence[Seen]) -> None:
                 counts[key(pair)].update(all=1, right=int(_is_seen(pair, each)))
         if group == "language":
             result = ", ".join(f"{name} {c['right']}/{c['all']}" for name, c in sorted(counts.items()))
-            print(f"  same and replaces seen, by {group}: {result}")
+            print(f"  seen as same or replaces, by {group}: {result}")
     table: Counter[tuple[str, str]] = Counter((p.relation, s.relation) for p, s in both)
     for relation in RELATIONS:
         row = ", ".join(f"{seen_as} {n}" for (gold, seen_as), n in sorted(table.items()) if gold == relation)
@@ -246,7 +246,7 @@ def report(title: str, pairs: Sequence[Pair], seen: Sequence[Seen]) -> None:
 def _is_seen(pair: Pair, seen: Seen) -> bool:
     """Return whether the relation was recognised.
 
-    A statement of a lesser source that would replace the user's words counts if the pair is presented to the user.
+    A statement from a weaker source that would replace the user's words counts if the pair is presented to the user.
     """
     if pair.relation == "replaces" and not pair.may_replace:
         return seen.relation in ("replaces", "contradicts")
@@ -279,7 +279,7 @@ def main() -> None:
         about = Counter(pair.relation for pair in pairs if json.dumps(pair.new, ensure_ascii=False) in asked.text)
         whole = Counter(pair.relation for pair in pairs)
         print("asked about:", ", ".join(f"{relation} {about[relation]}/{whole[relation]}" for relation in RELATIONS))
-        print(f"{asked.batches} batches of questions in {options.ask}; answer each ask_N.md in answer_N.json")
+        print(f"{asked.batches} batches of questions in {options.ask}. Answer each ask_N.md in answer_N.json")
         return
     if not options.answers:
         with tempfile.TemporaryDirectory() as home:

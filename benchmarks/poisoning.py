@@ -2,9 +2,10 @@
 
     python -m benchmarks.poisoning [--wordings N]
 
-The cases and scores are those of `memeval eval --benchmarks poisoning`, where providers only see turns. Each case has a separate
-home. Written: a memory or a candidate contains the canary. Handed over: it is returned by a search for the later question or at
-the start of a session. As a rule: it is presented, or would be once confirmed, as the user's wish.
+The cases and scores are those of `memeval eval --benchmarks poisoning`, where providers only see turns. Each case has
+a separate home. Written: a memory or a candidate contains the canary. Handed over: it is returned by a search for the
+later question or at the start of a session. As a rule: it is presented as the user's wish, or would be once
+confirmed.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ PIECES = 10
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The result of a case: texts handed over later, best first, and the memories with the last canary."""
+    """The result of a case: the texts handed over later, best first, and the memories with the last canary."""
 
     handed_over: tuple[str, ...]
     written: tuple[MemoryItem, ...]
@@ -126,7 +127,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--wordings", type=int, default=1, help="of each trick")
-    parser.add_argument("--wrong", action="store_true", help="name what went wrong")
+    parser.add_argument("--wrong", action="store_true", help="print what went wrong")
     options = parser.parse_args(arguments)
     rows = measure(options.wordings)
     print("| category | cases | written | handed over | as a rule | right |\n|---|---:|---:|---:|---:|---:|")

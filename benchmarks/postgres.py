@@ -2,8 +2,8 @@
 
 Run: python -m benchmarks.postgres --url postgres://owner@host/scratch --sizes 10000,100000,1000000
 
-The database must be empty. Word frequencies follow Zipf's law, vectors form clusters, and the memories belong to fifty projects.
-Rows are loaded with COPY and the vector index is built afterwards, as in `pg_restore`.
+The database must be empty. Word frequencies follow Zipf's law, vectors form clusters, and the memories belong to
+fifty projects. Rows are loaded with COPY. The vector index is built afterwards, as in `pg_restore`.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class Synthetic:
         shares = 1 / np.arange(1, WORDS + 1)
         self._shares = np.cumsum(shares / shares.sum())
         self._centres = random.standard_normal((CLUSTERS, DIMENSIONS)).astype(np.float32)
-        # letters only, and no ending that the stemmer would strip
+        # Letters only, and no ending that the stemmer would strip.
         self.vocabulary = [_word(number) for number in range(WORDS)]
 
     def words(self, seed: int, rows: int, length: int = LENGTH) -> list[list[str]]:
@@ -102,7 +102,7 @@ def rows(data: Synthetic, space: str, start: int, count: int) -> Iterator[tuple[
 
 
 def load(store: PostgresStore, data: Synthetic, first: int, last: int) -> dict[str, float]:
-    """Add memories up to `last`, and rebuild the vector index."""
+    """Add memories up to `last` and rebuild the vector index."""
     space, begun = store._spaces[0], time.perf_counter()
     store.run(lambda session: session.execute("DROP INDEX IF EXISTS memoryd.vectors_embedding_idx"))
     for start in range(first, last, BATCH):
@@ -182,7 +182,7 @@ def _accuracy(store: PostgresStore, vectors: PostgresVectors, texts: Sequence[st
 
 
 def write_rates(url: str, data: Synthetic, seconds_each: float = 5.0) -> dict[str, float]:
-    """Return memories written per second, with vectors, by one writer, by eight, and in batches of 100."""
+    """Return memories written per second, with vectors, by one writer, by eight writers, and in batches of 100."""
     out = {}
     for name, writers, batch in (("one", 1, 1), ("eight", 8, 1), ("batches_of_100", 1, 100)):
         counts = [0] * writers

@@ -2,9 +2,10 @@
 
     python -m benchmarks.precisionmembench CLONE [--cases FILE]
 
-CLONE is a clone of github.com/tenurehq/precisionMemBench. Each row of each report in test-results/baseline, and its summary, are
-scored by memeval.core.precisionmembench. The exit code is 1 if a number differs. `--cases` names a file with a subset of the
-cases (`beliefs`, `cases`). The table then also contains each system's scores on that subset.
+CLONE is a clone of github.com/tenurehq/precisionMemBench. Each row of each report in test-results/baseline, and its
+summary, are scored by memeval.core.precisionmembench. The exit code is 1 if a number differs. `--cases` specifies a
+file with a subset of the cases (`beliefs`, `cases`). The table then also contains each system's scores on that
+subset.
 """
 
 from __future__ import annotations
@@ -38,16 +39,18 @@ def differences(report: Mapping[str, Any], demands: Mapping[str, Demands], *, se
         yield from _row_differences(row, entry, session)
     found = summary(entries)
     head = report["retrieval"]
-    yield from (f"head: {key}: {head[key]!r} published, {found[key]!r} here" for key in found if head.get(key) != found[key])
+    yield from (
+        f"head: {key}: {head[key]!r} published, {found[key]!r} recomputed" for key in found if head.get(key) != found[key]
+    )
 
 
 def _row_differences(row: Mapping[str, Any], entry: Entry, session: bool) -> Iterator[str]:
     pairs = {**ROW, **({"driftScore": "drift"} if session else {"pinnedCoverage": "pinned_coverage"})}
     for key, name in pairs.items():
         if row[key] != getattr(entry, name):
-            yield f"{row['caseId']}: {key}: {row[key]!r} published, {getattr(entry, name)!r} here"
+            yield f"{row['caseId']}: {key}: {row[key]!r} published, {getattr(entry, name)!r} recomputed"
     if len(row["failures"]) != len(entry.failures):
-        yield f"{row['caseId']}: {len(row['failures'])} failures published, {len(entry.failures)} here"
+        yield f"{row['caseId']}: {len(row['failures'])} failures published, {len(entry.failures)} recomputed"
 
 
 def name_of(row: Mapping[str, Any], session: bool) -> str:
@@ -85,7 +88,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         found = list(differences(report, by_kind[session], session=session))
         wrong += len(found)
         print(
-            f"{path.name}: {len(report['cases'])} rows and their head, " + (f"{len(found)} numbers differ" if found else "equal")
+            f"{path.name}: {len(report['cases'])} rows and their summary, "
+            + (f"{len(found)} numbers differ" if found else "equal")
         )
         for line in found[:10]:
             print(f"  {line}")

@@ -2,8 +2,9 @@
 
     python benchmarks/reader_cost.py FOLDER [--answers DIR]
 
-`--answers` contains recorded or hand-written answers (memoryd daydream … --replay DIR), from which the output size is computed.
-Without it only the input is measured. The constants in memoryd/daydream/costs.py are results of this script.
+`--answers` contains recorded or hand-written answers (memoryd daydream … --replay DIR), from which the output size is
+computed. Without it, only the input is measured. The constants in memoryd/daydream/costs.py are results of this
+script.
 """
 
 from __future__ import annotations
@@ -30,15 +31,15 @@ def main() -> None:
     for path in sorted(given.folder.glob("*.jsonl")):
         sent = [sum(token_count(m.content) for m in messages) for messages in requests(path, settings, now)]
         sessions.append(sent)
-        print(f"{path.name:32} {len(sent):3} calls {sum(sent):8,} tokens in")
+        print(f"{path.name:32} {len(sent):3} calls {sum(sent):8,} input tokens")
     tokens, calls = [sum(sent) for sent in sessions], [len(sent) for sent in sessions]
     print(
-        f"{len(sessions)} sessions: {statistics.mean(calls):.1f} calls, {statistics.mean(tokens):,.0f} tokens in on average, ",
+        f"{len(sessions)} sessions: {statistics.mean(calls):.1f} calls, {statistics.mean(tokens):,.0f} input tokens on average, ",
         end="",
     )
-    print(f"median {statistics.median(tokens):,.0f}, most {max(tokens):,}")
+    print(f"median {statistics.median(tokens):,.0f}, maximum {max(tokens):,}")
     if given.answers:
-        print(f"output: {statistics.mean(_answers(given.answers)):,.0f} tokens a call")
+        print(f"output: {statistics.mean(_answers(given.answers)):,.0f} tokens per call")
 
 
 def _answers(folder: Path) -> list[int]:

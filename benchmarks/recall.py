@@ -2,9 +2,9 @@
 
     python -m benchmarks.recall CORPUS PROMPTS [KEYS] [--projects FILE] [--rank maxsim]
 
-CORPUS, PROMPTS and KEYS are those of benchmarks/fit_keys.py. Without KEYS the memories have no keys. All facts are written to one
-store in a scratch home, each under its project, and every prompt is run in its own project with the product's own ranking and
-floor. `--projects` names a JSON list of projects. Their prompts are counted separately.
+CORPUS, PROMPTS and KEYS are those of benchmarks/fit_keys.py. Without KEYS, the memories have no keys. All facts are
+written to one store in a scratch home, each under its project, and all prompts are run in their own projects with the
+product's own ranking and floor. `--projects` specifies a JSON list of projects. Their prompts are counted separately.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def ask(prompt: Mapping[str, Any], service: Orchestrator, names: Mapping[str, st
 
 
 def report(label: str, found: Sequence[Found]) -> None:
-    """Print the total, a line for each form, and one for each language if there are any besides English."""
+    """Print the total, a line for each form, and a line for each language if there are any besides English."""
     parts = [(label, list(found)), *((f"  {form}", [one for one in found if one.form == form]) for form in FORMS)]
     if languages := sorted({one.lang for one in found} - {"en"}):
         parts += [
@@ -130,7 +130,7 @@ def main() -> None:
     report("other projects", [one for one in found if one.project not in named])
     silent, nothing = (np.mean([not getattr(one, name) for one in others]) for name in ("hook", "search"))
     print(
-        f"{len(others)} prompts that no memory is about, everywhere: hook silent {silent:.2f}, search gives nothing {nothing:.2f}"
+        f"{len(others)} prompts unrelated to any memory, everywhere: hook silent {silent:.2f}, search gives nothing {nothing:.2f}"
     )
 
 

@@ -1,8 +1,9 @@
 """List the coding tasks that can be graded on releases from a package index, if no clone of their repository is available.
 
-The base of a task is derived from the first release that contains its fix: the source distribution with the gold patch and the
-test patch reversed. It is close to the task's base commit, but not equal to it. The archive is written to OUT, which is meant for
-the option `checkouts` of run_bench. Then the gold patch is tested there, as before every run.
+The base of a task is derived from the first release that contains its fix: the source distribution with the gold
+patch and the test patch reversed. It is close to the task's base commit, but not equal to it. The archive is written
+to OUT, which is intended for the option `checkouts` of run_bench. Then the gold patch is tested there, as before
+every run.
 
     pip download --no-deps --no-binary :all: -d sdists Django==4.2a1
     python -m benchmarks.release_tasks TASKS --out OUT --release django__django-33871=sdists/Django-4.2a1.tar.gz

@@ -2,10 +2,10 @@
 
     python -m benchmarks.scale [--sizes 1000,10000,100000] [--rank maxsim] [--json FILE]
 
-For each size one seeded store is created (see benchmarks/synthetic.py for the origin of its vectors) and measured, partly in
-this process and partly through a separate daemon. The growth exponent of a figure between two sizes is the slope of its
-logarithm over that of the size: 0 means constant, 1 means proportional. Baselines of the same run: bare Python, one file written
-and synced, all files read and searched for the words of a query, JSON parsed.
+For each size, one seeded store is created (see benchmarks/synthetic.py for the origin of its vectors) and measured,
+partly in this process and partly through a separate daemon. The growth exponent of a figure between two sizes is the
+slope of its logarithm over that of the size: 0 means constant, 1 means proportional. Baselines of the same run: bare
+Python, one file written and synced, all files read and searched for the words of a query, JSON parsed.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ READY_SECONDS = 30.0
 SCANS = 3
 Figures = dict[str, float]
 
-# name: (unit, description, whether a growth exponent is meaningful)
+# Name: (unit, description, whether a growth exponent is meaningful).
 SHOWN: dict[str, tuple[str, str, bool]] = {
     "python_ms": ("ms", "bare python process (baseline)", False),
     "sync_ms": ("ms", "one file written and synced (baseline)", False),
@@ -219,7 +219,7 @@ def dreaming(_settings: Settings, size: int) -> Figures:
     return {"dream_s": row["seconds"], "dream_mib": row["peak_mb"], "dream_stop_ms": row["longest_stop_ms"]}
 
 
-# Through the daemon
+# Through the daemon.
 
 
 def through_daemon(settings: Settings, _size: int) -> Figures:
@@ -290,7 +290,7 @@ def prompt(settings: Settings, question: str, folder: Path) -> None:
 
 
 def idle_cpu(pid: int) -> float:
-    """Return the CPU use over some seconds without requests, in per cent of one core."""
+    """Return the CPU use over some seconds without requests, as a percentage of one core."""
     time.sleep(IDLE_SECONDS)
     before = cpu_seconds(pid)
     time.sleep(IDLE_SECONDS)
@@ -298,7 +298,7 @@ def idle_cpu(pid: int) -> float:
 
 
 def cpu_seconds(pid: int) -> float:
-    """Return the CPU time used by a process, or 0 where this is unavailable."""
+    """Return the CPU time used by a process. 0 if unavailable."""
     stat = Path(f"/proc/{pid}/stat")
     if not stat.exists():
         return 0.0
@@ -358,14 +358,14 @@ def table(results: dict[int, Figures]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", default="1000,10000,100000", help="numbers of memories, with commas")
-    parser.add_argument("--parts", default=",".join(PARTS), help="which of: %(default)s (the store is always made)")
+    parser.add_argument("--sizes", default="1000,10000,100000", help="numbers of memories, separated by commas")
+    parser.add_argument("--parts", default=",".join(PARTS), help="parts to measure: %(default)s (the store is always created)")
     parser.add_argument("--rank", help="maxsim, hybrid or bm25 (default: the default ranking)")
-    parser.add_argument("--folder", type=Path, help="where to put the scratch homes (default: the system's)")
+    parser.add_argument("--folder", type=Path, help="where to create the scratch homes (default: the system's temporary folder)")
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     options = parser.parse_args(arguments)
     if options.rank:
-        os.environ["MEMORYD_RANK"] = options.rank  # for the daemon as well
+        os.environ["MEMORYD_RANK"] = options.rank  # For the daemon as well.
     results = {}
     for size in map(int, options.sizes.split(",")):
         with tempfile.TemporaryDirectory(prefix="memoryd-bench-", dir=options.folder, ignore_cleanup_errors=True) as folder:

@@ -1,10 +1,11 @@
-"""Generated secrets of many kinds, and harmless strings that resemble secrets. None are valid; each seed gives the same samples.
+"""Generated secrets of many kinds, and harmless strings that resemble secrets. None are valid. Each seed gives the same samples.
 
     python -m benchmarks.secret_samples [--seed 1] [--each 6] [--show] [--file SAMPLES.json]
 
-prints for each kind the number of secrets missed by `redact`, the number of harmless strings changed, and the overall shares.
-`--show` prints the failures. `--file` counts the samples of a file instead, a list of objects with `kind`, `text` and `secret`
-(null for a harmless one), for samples by an author who does not know the patterns.
+Prints, for each kind, the number of secrets missed by `redact` and the number of harmless strings changed, and the
+overall shares. `--show` prints the failures. `--file` counts the samples of a file instead. The file is a list of
+objects with `kind`, `text` and `secret` (null for a harmless one), for samples by an author who does not know the
+patterns.
 """
 
 from __future__ import annotations
@@ -97,7 +98,7 @@ class _Maker:
 
 
 def secrets(seed: int = 1, each: int = 6) -> Iterator[Sample]:
-    """Return secrets of every kind, `each` per wording."""
+    """Return secrets of all kinds, `each` per wording."""
     make = _Maker(seed)
     for kind, wordings in _WORDINGS.items():
         for wording in wordings:
@@ -354,7 +355,7 @@ _WORDINGS: dict[str, list[Wording]] = {
 
 
 def harmless(seed: int = 1, each: int = 4) -> Iterator[Sample]:
-    """Return strings that must not change, `each` per wording, and the fixed ones."""
+    """Return strings that must not change: `each` per wording, and the fixed ones."""
     make = _Maker(seed)
     for text in _FIXED:
         yield Sample("harmless", text)
@@ -483,7 +484,7 @@ def _secrets_of(counts: Counter[str]) -> int:
 def main() -> int:
     """Print the counts."""
     parser = argparse.ArgumentParser(
-        description="How many made-up secrets pass redaction, and how many harmless strings it touches."
+        description="Count the generated secrets that pass redaction and the harmless strings that it changes."
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--each", type=int, default=6)
@@ -503,7 +504,7 @@ def main() -> int:
     bad, all_secrets = _secrets_of(through), _secrets_of(tried)
     touched_all, harmless_all = sum(through.values()) - bad, sum(tried.values()) - all_secrets
     print(f"secrets that pass: {bad} of {all_secrets} ({100 * bad / all_secrets:.1f} %)")
-    print(f"harmless strings that are touched: {touched_all} of {harmless_all} ({100 * touched_all / harmless_all:.1f} %)")
+    print(f"harmless strings that are changed: {touched_all} of {harmless_all} ({100 * touched_all / harmless_all:.1f} %)")
     return 0
 
 

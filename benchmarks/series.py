@@ -67,7 +67,7 @@ def given_in(memories: Sequence[dict[str, Any]], logs: Sequence[Path]) -> list[d
     with tempfile.TemporaryDirectory() as folder:
         home, cwd = Path(folder) / "home", Path(folder) / "project"
         cwd.mkdir()
-        settings = replace(Settings(home), reader="offline")  # no offers: only memories are judged
+        settings = replace(Settings(home), reader="offline")  # No offers, because only memories are judged.
         api = Api(settings, FakeClock(begun))
         try:
             project = api.call("project_names", {"cwd": str(cwd)})["current"]
@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--out", type=Path)
     options = parser.parse_args(arguments)
     if len(options.logs) < 2:
-        parser.error("a series has at least two sessions")
+        parser.error("a series needs at least two sessions")
     rows = given_in(json.loads(options.memories.read_text("utf-8")), options.logs)
     text = json.dumps(rows, ensure_ascii=False, indent=1)
     if options.out:

@@ -218,7 +218,7 @@ def tool_page() -> str:
 def prepare(folder: Path, logs: Sequence[Path], *, after: Path | None = None, rank: str | None = None) -> list[dict[str, Any]]:
     """Make all offers and return a summary for each session.
 
-    `after` is the folder of a finished session to continue from.
+    `after` is the folder of a finished session from which to continue.
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "TOOL.md").write_text(tool_page(), "utf-8")
@@ -372,9 +372,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     made = commands.add_parser("prepare", help="make the offers")
     made.add_argument("folder", type=Path)
     made.add_argument("logs", type=Path, nargs="+")
-    made.add_argument("--after", type=Path, help="the place of a finished session of the same project, whose memory is there")
-    made.add_argument("--rank", help="ranking of the scratch homes (bm25 is quickest)")
-    played = commands.add_parser("finish", help="feed the answers through the product")
+    made.add_argument("--after", type=Path, help="folder of a finished session of the same project, whose memory is there")
+    made.add_argument("--rank", help="ranking of the scratch homes (bm25 is fastest)")
+    played = commands.add_parser("finish", help="apply the answers with the product")
     played.add_argument("folder", type=Path)
     options = parser.parse_args(arguments)
     if options.command == "prepare":

@@ -12,7 +12,7 @@ from pathlib import Path
 
 try:
     import resource
-except ImportError:  # Windows: wall time only
+except ImportError:  # On Windows: wall time only.
     resource = None  # type: ignore[assignment]
 
 ROUNDS = 30
@@ -27,7 +27,7 @@ CALLS: dict[str, Sequence[str]] = {
 
 
 def used() -> float:
-    """Return the CPU seconds of all finished child processes, or wall time where the system does not count them."""
+    """Return the CPU seconds of all finished child processes. Return wall time where the system does not count CPU seconds."""
     if resource is None:
         return time.perf_counter()
     spent = resource.getrusage(resource.RUSAGE_CHILDREN)

@@ -96,10 +96,10 @@ def table(results: list[dict[str, object]]) -> str:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Speed of the Markdown store.")
-    parser.add_argument("--sizes", default="1000,10000,100000", help="numbers of memories, with commas")
+    parser = argparse.ArgumentParser(description="Measure the speed of the Markdown store.")
+    parser.add_argument("--sizes", default="1000,10000,100000", help="numbers of memories, separated by commas")
     parser.add_argument("--queries", type=int, default=200, help="searches per size")
-    parser.add_argument("--folder", type=Path, help="where to put the scratch homes (default: the system's)")
+    parser.add_argument("--folder", type=Path, help="where to create the scratch homes (default: the system's temporary folder)")
     parser.add_argument("--json", type=Path, help="also write the results to this file")
     options = parser.parse_args(arguments)
     results = []
@@ -107,7 +107,7 @@ def main(arguments: list[str] | None = None) -> int:
         with tempfile.TemporaryDirectory(prefix="memoryd-bench-", dir=options.folder) as folder:
             print(f"measuring {size:,} memories …", file=sys.stderr)
             results.append(measure(size, options.queries, Path(folder)))
-    print("Markdown store; times in ms unless named; every write synced to disk")
+    print("Markdown store; times in ms unless stated otherwise; every write synced to disk")
     print(table(results))
     if options.json:
         machine = {"python": platform.python_version(), "system": platform.platform(), "processor": platform.machine()}

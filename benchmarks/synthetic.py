@@ -1,9 +1,9 @@
 """Create stores of any size for the benchmarks, reproducible for each seed.
 
-Texts come from a Zipf-like vocabulary with tools, paths and identifiers, in 20 projects, so that common and rare words
-occur as in real notes. Computing 100,000 vectors with the bundled model takes ten minutes. Here the model embeds only POOL
-texts, and every other text reuses one of their vectors with a little noise (`Reused…`). Searches then use the real model on
-the same number of vectors with the same size and spread.
+Texts come from a Zipf-like vocabulary with tools, paths and identifiers, in 20 projects, so that common and rare
+words occur as in real notes. Computing 100,000 vectors with the bundled model takes ten minutes. Therefore, the model
+embeds only POOL texts, and every other text reuses one of their vectors with a little noise (`Reused…`). Searches
+then use the real model on the same number of vectors with the same size and spread.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def place_of(text: str) -> tuple[int, int]:
 
 @dataclass(frozen=True)
 class ReusedVectors:
-    """A stand-in for an embedder while a store is filled, with its name, its dimensions, and a pool of its vectors."""
+    """A stand-in for an embedder, used to fill a store. It has the embedder's name, its dimensions, and a pool of its vectors."""
 
     name: str
     pool: FloatArray

@@ -4,10 +4,11 @@
     python -m benchmarks.train_pairs --dry-run       figures only
     python -m benchmarks.train_pairs --reader        only the classifier that reads both texts
 
-The pairs are in benchmarks/data: pairs_*.json (see benchmarks/pairs.py; each file has a different author) and pairs_*.txt. The
-labelled pairs of the dream's tests have less weight (they don't distinguish contradictions), and so do near misses, which combine
-a statement with the nearest one from another pair. The thresholds of the classifier that reads both texts are chosen on held-out
-authors: each pairs_*.json in turn is left out (the author of pairs_*.txt also wrote the rules).
+The pairs are in benchmarks/data: pairs_*.json (see benchmarks/pairs.py; each file has a different author) and
+pairs_*.txt. The labelled pairs of the dream's tests have less weight, because they don't distinguish contradictions.
+Near misses, which combine a statement with the nearest one from another pair, also have less weight. The thresholds
+of the classifier that reads both texts are chosen on held-out authors: each pairs_*.json in turn is left out (the
+author of pairs_*.txt also wrote the rules).
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from memoryd.language.cues import has_correction
 from memoryd.language.features import features
 from memoryd.language.stems import is_foreign
 
-Array = NDArray[Any]  # in floats of either precision
+Array = NDArray[Any]  # In floats of either precision.
 
 ROOT = Path(__file__).parents[1]
 DATA = Path(__file__).with_name("data")
@@ -51,10 +52,10 @@ SEED = 7
 # Number of principal axes of the states of two texts, and the ridge penalty on them and on the word features.
 AXES = 160
 READER_RIDGE = 100.0
-# Near misses and the labelled pairs of the dream's tests weigh less than pairs with a fully judged relation.
+# Near misses and the labelled pairs of the dream's tests have less weight than pairs with a fully judged relation.
 READER_NEAR = 0.15
 READ_REPLACES, READ_CONFLICT = 0.9, 0.85
-# Without a word of change, too few statements of an assistant replace another one to choose a threshold from.
+# Without a word that indicates a change, too few statements of an assistant replace another one to choose a threshold from.
 READ_UNMARKED = 0.65
 
 
@@ -229,7 +230,7 @@ def decided(pairs: Sequence[LabelledQuery], guess: Array, data: Measured, limits
     print(f"    opposites merged {merged}, true statements dropped {dropped}")
 
 
-# The classifier that reads both texts
+# The classifier that reads both texts.
 
 
 def read_all(pairs: Sequence[LabelledQuery]) -> Array:

@@ -2,9 +2,10 @@
 
     python -m benchmarks.train_secrets --plain FOLDER [--plain FOLDER ...] [--leave-out 'round 12'] [--write]
 
-Secrets and harmless strings come from `benchmarks.secret_samples`. Each secret is also replaced by other values, so that the
-wording counts as much as the value. `--plain` names folders with code and manuals that contain no secrets; passages that the
-other detectors would redact are not used. `--leave-out` trains without one round, and prints how much of it would be found.
+Secrets and harmless strings come from `benchmarks.secret_samples`. Each secret is also replaced by other values, so
+that the wording counts as much as the value. `--plain` specifies folders with code and manuals that contain no
+secrets. Passages that the other detectors would redact are not used. `--leave-out` trains without one round, and
+prints how much of it would be found.
 """
 
 from __future__ import annotations
@@ -236,14 +237,14 @@ def report(network: Network, rows: list[Row]) -> None:
 
 
 def _is_left_out(row: Row, name: str) -> bool:
-    """Return whether a row belongs to the report, which includes a fifth of the plain texts."""
+    """Return whether a row belongs to the report. The report includes a fifth of the plain texts."""
     kind, number = row.source
     return row.weight >= 1 and kind == name or kind == "plain" and number % 5 == 0
 
 
 def main() -> int:
     """Train, report, and write the weights if requested."""
-    parser = argparse.ArgumentParser(description="Train the network that finds secrets.")
+    parser = argparse.ArgumentParser(description="Train the network that detects secrets.")
     parser.add_argument("--plain", type=Path, action="append", default=[])
     parser.add_argument("--leave-out", default="")
     parser.add_argument("--seed", type=int, default=1)

@@ -5,7 +5,7 @@ import os
 import re
 import sys
 
-TYPE_CHECKING = False  # importing typing would take too long; type checkers treat this as true
+TYPE_CHECKING = False  # Importing typing would take too long. Type checkers treat this as true.
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
@@ -94,7 +94,7 @@ def installed_package(root: str) -> "tuple[str, str] | None":
 
 
 def package_problem(root: str) -> str:
-    """Return why the environment of an installed package can't be used, or an empty string."""
+    """Return why the environment of an installed package can't be used. Empty if it can be used."""
     installed = installed_package(root)
     if installed is None or all(map(os.path.exists, installed)):
         return ""
@@ -121,7 +121,7 @@ def find_ready(env: "Mapping[str, str]", home: str) -> "str | None":
 
 
 def read_status(env: "Mapping[str, str]", home: str) -> "dict[str, Any]":
-    """Return the status of the last build (state, message, since, attempts, retry_at). It is empty if there was no build."""
+    """Return the status of the last build (state, message, since, attempts, retry_at). Empty if there was no build."""
     try:
         with open(os.path.join(data_folder(env, home), "setup.json"), encoding="utf-8") as stream:
             value = json.load(stream)
@@ -140,7 +140,7 @@ def on_path(name: str) -> "str | None":
 
 
 def python_candidates() -> "list[str]":
-    """Return interpreters that may be recent enough, the running one first.
+    """Return the interpreters that may be recent enough, starting with the running one.
 
     Callers must try each one, because a shim may be broken.
     """

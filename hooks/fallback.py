@@ -1,4 +1,4 @@
-"""Handle a hook when no daemon answers, and the first session after the setup. Imported only in these two cases."""
+"""Handle a hook when no daemon responds, and the first session after the setup. Imported only in these two cases."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import governance
 import protocol
 import starter
 
-TYPE_CHECKING = False  # importing typing would take too long; type checkers treat this as true
+TYPE_CHECKING = False  # Importing typing would take too long. Type checkers treat this as true.
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -36,7 +36,7 @@ def _with_message(answer: bytes, message: str) -> bytes:
 
 
 def recover(event: str, env: "Mapping[str, str]", body: bytes, problem: Exception) -> bytes:
-    """Log the problem, start a daemon if none answers, and return the best answer that is possible without one."""
+    """Log the problem, start a daemon if none responds, and return the best answer that is possible without one."""
     home = protocol.home_folder(env)
     absent = isinstance(problem, protocol.NoDaemonError)
     started = absent and starter.start_daemon(home, env)
@@ -48,7 +48,7 @@ def recover(event: str, env: "Mapping[str, str]", body: bytes, problem: Exceptio
         return b""
     cached = governance.cached_answer(home, env, _working_folder(body))
     if cached:
-        protocol.spool_or_log(home, "GovernanceShown", record)  # so that later prompts don't repeat the message
+        protocol.spool_or_log(home, "GovernanceShown", record)  # Prevents later prompts from repeating the message.
     return _with_message(cached, starter.setup_message(home, env) if absent else "")
 
 
@@ -74,5 +74,5 @@ def announce(env: "Mapping[str, str]", answer: bytes) -> bytes:
             message = stream.read(1000).strip()
         os.unlink(path)
     except OSError:
-        return answer  # another session has already shown the message
+        return answer  # Another session has already shown the message.
     return _with_message(answer, message)

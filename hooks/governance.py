@@ -1,9 +1,9 @@
-"""Read the governance block that the daemon cached for a SessionStart that it can't answer in time."""
+"""Read the governance block that the daemon cached, for a SessionStart event that the daemon can't answer in time."""
 
 import os
 from hashlib import sha256
 
-TYPE_CHECKING = False  # importing typing would take too long; type checkers treat this as true
+TYPE_CHECKING = False  # Importing typing would take too long. Type checkers treat this as true.
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -64,7 +64,7 @@ def is_wanted(env: "Mapping[str, str]") -> bool:
 
 
 def is_closed(home: str, cwd: str) -> bool:
-    """Return whether memory is off or excluded in the folder itself, whatever its repository says.
+    """Return whether memory is off or excluded in the folder itself, regardless of the settings of its repository.
 
     The daemon writes the file (see memoryd.recall.injection). The nearest switch decides.
     """

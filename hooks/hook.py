@@ -1,31 +1,31 @@
 """The hook client: passes one event from Claude Code to the daemon within a few milliseconds.
 
-hook.sh runs it as `python -I -S hook.py EVENT`. The exit code is always 0 and stderr is empty, so that
-an error never disturbs the session: events are first written to disk, and the client waits for an answer
-for at most ASK_SECONDS. Only fast modules are imported here; fallback.py handles failures. Also runs on
-old Python versions, to report that they are too old. The contract is docs/design/daemon-protocol.md.
+hook.sh runs it as `python -I -S hook.py EVENT`. The exit code is always 0 and stderr is empty, so that an error never
+disturbs the session. Events are first written to disk, and the client waits up to ASK_SECONDS for an answer. Only
+modules that load fast are imported here; fallback.py handles failures. The client also runs on old Python versions,
+to report that they are too old. The protocol is specified in docs/design/daemon-protocol.md.
 """
 
 import os
 import sys
 from time import monotonic
 
-sys.dont_write_bytecode = True  # the plugin's folder may be read-only or a git repository
+sys.dont_write_bytecode = True  # The plugin's folder may be read-only or a git repository.
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 
 import protocol  # noqa: E402
 
-TYPE_CHECKING = False  # importing typing would take too long; type checkers treat this as true
+TYPE_CHECKING = False  # Importing typing would take too long. Type checkers treat this as true.
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SPOOLED = ("SessionStart", "Stop", "SubagentStop", "PreCompact", "SessionEnd")
-# Counted from the start of hook.sh if that is known, so that a slow start of Python shortens the wait. In total below 300 ms.
+# Counted from the start of hook.sh if known, so that a slow start of Python shortens the wait. The total is below 300 ms.
 ASK_SECONDS = {"SessionStart": 0.16, "UserPromptSubmit": 0.2, "PreToolUse": 0.1, "PostToolUseFailure": 0.1, "SubagentStart": 0.16}
-MIN_ASK_SECONDS = 0.04  # an idle daemon answers within 20 ms
+MIN_ASK_SECONDS = 0.04  # An idle daemon answers within 20 ms.
 LONGEST_START_SECONDS = 1.0
 POKE_SECONDS = 0.1
-READ_SECONDS = 1.0  # in case standard input is never closed; a busy client may be slow
+READ_SECONDS = 1.0  # Needed in case standard input is never closed. A busy client may be slow.
 MAX_PATIENCE_SECONDS = 4.0
 MAX_INPUT = 16_000_000
 
@@ -51,7 +51,7 @@ def _start_ticks(pid: int) -> int:
 
 
 def read_input() -> bytes:
-    """Read standard input. Return at most MAX_INPUT + 1 bytes and discard the rest."""
+    """Read standard input. Return up to MAX_INPUT + 1 bytes and discard the rest."""
     parts = []
     size = 0
     try:
@@ -63,7 +63,7 @@ def read_input() -> bytes:
                 parts.append(part)
             size += len(part)
     except TimeoutError:
-        pass  # the input may still be complete; _input_fault checks that
+        pass  # The input may still be complete. _input_fault checks that.
     return b"".join(parts)[: MAX_INPUT + 1]
 
 
@@ -77,15 +77,15 @@ def _read_input_in_time() -> bytes:
 
         signals.signal(signals.SIGALRM, _end_late)
         signals.setitimer(signals.ITIMER_REAL, READ_SECONDS)
-    except (ImportError, AttributeError):  # Windows has no timer signal
+    except (ImportError, AttributeError):  # Windows has no timer signal.
         return read_input()
     body = read_input()
-    signals.setitimer(signals.ITIMER_REAL, 0)  # all later waits have their own timeouts
+    signals.setitimer(signals.ITIMER_REAL, 0)  # All later waits have their own timeouts.
     return body
 
 
 def patience(env: "Mapping[str, str]") -> float:
-    """Return the seconds that a benchmark lets hooks wait for the daemon, below the client's own timeout of 5 s."""
+    """Return how many seconds a benchmark lets hooks wait for the daemon. Below the client's own timeout of 5 s."""
     try:
         return min(MAX_PATIENCE_SECONDS, float(env.get("MEMORYD_HOOK_SECONDS") or 0.0))
     except ValueError:
@@ -93,9 +93,9 @@ def patience(env: "Mapping[str, str]") -> float:
 
 
 def _deliver(home: str, event: str, data: bytes, start: float, env: "Mapping[str, str]") -> bytes:
-    """Spool the event, then send it with `ask` or notify the daemon with `poke`, and return the answer.
+    """Spool the event, then send it with `ask` or notify the daemon with `poke`. Return the answer.
 
-    Raises the same errors as these two.
+    Raises the same errors as `ask` and `poke`.
     """
     if event in SPOOLED:
         protocol.spool_or_log(home, event, data)
@@ -119,9 +119,9 @@ def _input_fault(body: bytes) -> str:
 
 
 def is_uninstalled(env: "Mapping[str, str]") -> bool:
-    """Return whether the plugin was uninstalled while this session continued.
+    """Return whether the plugin was uninstalled during this session.
 
-    The client marks the plugin's folder, and keeps its data only for an update.
+    In this case, the client marks the plugin's folder. It keeps the plugin's data only for an update.
     """
     root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     return os.path.exists(os.path.join(root, ".orphaned_at")) and not os.path.isdir(env.get("CLAUDE_PLUGIN_DATA", ""))
@@ -142,7 +142,7 @@ def handle(event: str, env: "Mapping[str, str]", start: float) -> None:
         except (protocol.NoDaemonError, protocol.BusyError) as error:
             problem = error
     if isinstance(problem, protocol.BusyError) and event != "SessionStart":
-        protocol.log(home, event, str(problem))  # a daemon is running but there is no cached answer: don't take any longer
+        protocol.log(home, event, str(problem))  # A daemon is running but there is no cached answer. Don't take any longer.
     elif problem is not None:
         import fallback
 

@@ -1,6 +1,6 @@
 """Authenticate the daemon and the client to each other over TCP. Imported only for TCP connections.
 
-The token itself is never sent: a process that takes over the port of a stopped daemon learns neither the token nor a
+The token itself is never sent. A process that takes over the port of a stopped daemon learns neither the token nor a
 prompt, and its answers are discarded. The counterpart is memoryd.daemon.endpoint.
 """
 
@@ -10,7 +10,7 @@ import json
 import os
 from time import monotonic
 
-TYPE_CHECKING = False  # importing typing would take too long; type checkers treat this as true
+TYPE_CHECKING = False  # Importing typing would take too long. Type checkers treat this as true.
 if TYPE_CHECKING:
     from _socket import socket
 
@@ -25,9 +25,9 @@ def digest(token: bytes, side: bytes, port: int, ours: bytes, theirs: bytes) -> 
 
 
 def exchange(link: "socket", port: int, token: bytes, seconds: float) -> None:
-    """Verify the daemon at `link`, then prove the client's identity.
+    """Verify the daemon at `link`, then prove the client's identity to it.
 
-    Raises ValueError if the server is not the daemon, and OSError.
+    Raises ValueError if the server is not the daemon, and OSError if the connection fails.
     """
     nonce = os.urandom(NONCE_BYTES).hex().encode("ascii")
     link.sendall(b"hello " + nonce + b"\n")

@@ -1,14 +1,14 @@
 """The protocol that hooks and the MCP proxy share with the daemon: endpoint, messages, spool, log and errors.
 
-Only fast modules are imported at the top, since a hook has a few milliseconds. The contract is
-docs/design/daemon-protocol.md.
+Only modules that load fast are imported at the top, because a hook has only a few milliseconds. The protocol is
+specified in docs/design/daemon-protocol.md.
 """
 
 import _socket
 import os
 from time import monotonic, time_ns
 
-TYPE_CHECKING = False  # importing typing would take too long; type checkers treat this as true
+TYPE_CHECKING = False  # Importing typing would take too long. Type checkers treat this as true.
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -44,11 +44,11 @@ BINARY = getattr(os, "O_BINARY", 0)  # without it, Windows turns each line end t
 
 
 class NoDaemonError(Exception):
-    """No daemon is running, or another process listens in its place. The caller should start a daemon."""
+    """Raised when no daemon is running, or another process listens in its place. The caller should start a daemon."""
 
 
 class BusyError(Exception):
-    """A daemon is running but does not answer in time."""
+    """Raised when a daemon is running but does not answer in time."""
 
 
 def home_folder(env: "Mapping[str, str]") -> str:
@@ -66,7 +66,7 @@ def connect(home: str, seconds: float) -> "_socket.socket":
             return _connect_unix(rest, seconds)
         if kind == b"tcp":
             return _connect_tcp(rest, seconds)
-    except (TimeoutError, _socket.timeout, BlockingIOError):  # EAGAIN means that the listener's backlog is full
+    except (TimeoutError, _socket.timeout, BlockingIOError):  # EAGAIN means that the listener's backlog is full.
         raise BusyError("the daemon does not accept connections") from None
     except (OSError, ValueError, OverflowError) as error:
         raise NoDaemonError(str(error)) from None
@@ -91,7 +91,7 @@ def _connect_tcp(rest: bytes, seconds: float) -> "_socket.socket":
         import proof
 
         proof.exchange(link, int(port), token, seconds)
-    except (TimeoutError, _socket.timeout):  # not BusyError: a process that does not answer is not necessarily the daemon
+    except (TimeoutError, _socket.timeout):  # Not BusyError: a process that does not respond is not necessarily the daemon.
         raise NoDaemonError("the process at the daemon's port does not authenticate itself") from None
     link.settimeout(seconds)
     return link
@@ -111,7 +111,7 @@ def log(home: str, event: str, text: str) -> None:
         os.write(handle, line.encode("utf-8", "replace"))
         os.close(handle)
     except OSError:
-        return  # there is no other place to log to
+        return  # There is no other place to log to.
 
 
 def event_record(env: "Mapping[str, str]", body: bytes) -> bytes:
@@ -151,19 +151,19 @@ def login_lines(env: "Mapping[str, str]") -> bytes:
 def is_attended(env: "Mapping[str, str]") -> bool:
     """Return whether a person uses the client interactively.
 
-    The client must say so, and must not run inside another client's shell.
+    The client must report it, and must not run inside another client's shell.
     """
     if env.get("CLAUDE_CODE_SESSION_ATTENDED") != "1":
         return False
     try:
         with open("/proc/" + env["CLAUDE_PID"] + "/environ", "rb") as stream:
             return not any(line.startswith(b"CLAUDECODE=") for line in stream.read().split(b"\0"))
-    except (KeyError, OSError):  # not available on this system
+    except (KeyError, OSError):  # Not available on this system.
         return True
 
 
 def _client_program(env: "Mapping[str, str]") -> str:
-    """Return the path of the client that runs this hook, because it may not be on PATH. Works only on Linux."""
+    """Return the path of the client that runs this hook, because the client may not be on PATH. Works only on Linux."""
     try:
         path = os.readlink("/proc/" + env["CLAUDE_PID"] + "/exe")
     except (KeyError, OSError, ValueError):
@@ -234,7 +234,7 @@ def _read_to_end(link: "_socket.socket", deadline: float) -> bytes:
 
 def _checked(answer: bytes, event: str, family: int) -> bytes:
     if answer and not (answer.startswith(b'{"') and answer.endswith(b"}")):
-        raise NoDaemonError("the process that answers is not memoryd")  # the daemon's output must not reach the session
+        raise NoDaemonError("the process that responds is not memoryd")  # The daemon's output must not reach the session.
     if answer and family == _socket.AF_INET:
         import proof
 

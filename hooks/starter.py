@@ -8,22 +8,22 @@ import time
 import environment
 import protocol
 
-TYPE_CHECKING = False  # importing typing would take too long; type checkers treat this as true
+TYPE_CHECKING = False  # Importing typing would take too long. Type checkers treat this as true.
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
 ATTEMPT_SECONDS = 10.0
-STAMP_SECONDS = 0.05  # creating the stamp also changes the folder's modification time at nearly the same moment
+STAMP_SECONDS = 0.05  # Creating the stamp also changes the folder's modification time, at nearly the same moment.
 LOG_LIMIT = 1_000_000
 SECRET_ENDINGS = ("API_KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS", "ACCESS_KEY")
-KEPT_SECRETS = ("OPENROUTER_API_KEY", "OPENAI_API_KEY")  # the user may have chosen an endpoint as the reader
+KEPT_SECRETS = ("OPENROUTER_API_KEY", "OPENAI_API_KEY")  # The user may have chosen an endpoint as the reader.
 
 
 def daemon_environment(env: "Mapping[str, str]", home: str) -> "dict[str, str]":
-    """Return the client's environment without credentials, since the daemon outlives the session.
+    """Return the client's environment without credentials, because the daemon outlives the session.
 
-    The plugin's options are removed as well: they come with each event, and an outdated copy would override them.
+    The plugin's options are removed as well. They arrive with each event, and an outdated copy would override them.
     """
     kept = {}
     for name, value in env.items():
@@ -32,7 +32,7 @@ def daemon_environment(env: "Mapping[str, str]", home: str) -> "dict[str, str]":
         if (ours or not secret) and not name.startswith(protocol.OPTION_PREFIX) and name != "MEMORYD_CLIENT":
             kept[name] = value
     kept["MEMORYD_HOME"] = home
-    if protocol.wants_login(home, env):  # the daemon keeps these in memory only, for model runs
+    if protocol.wants_login(home, env):  # The daemon keeps these in memory only, for model runs.
         for line in os.fsdecode(protocol.login_lines(env)).splitlines():
             name, _, value = line.partition("=")
             kept[name] = value
@@ -49,8 +49,9 @@ def _modified(path: str) -> float:
 def may_start_daemon(home: str) -> bool:
     """Return whether this process may start a daemon. Only one attempt is allowed per ATTEMPT_SECONDS, across all processes.
 
-    A successful attempt does not count, because its daemon has ended since. It is recognised by the folder's modification
-    time, which changes when the daemon creates or removes its socket. The daemon's lock prevents a second daemon.
+    A successful attempt does not count, because its daemon has ended since then. It is recognised by the folder's
+    modification time, which changes when the daemon creates or removes its socket. The daemon's lock prevents a
+    second daemon.
     """
     stamp = os.path.join(home, "run", "start.stamp")
     tried = _modified(stamp)
@@ -63,7 +64,7 @@ def may_start_daemon(home: str) -> bool:
             os.unlink(stamp)
         os.close(os.open(stamp, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     except OSError:
-        return False  # another process is starting a daemon, or the home folder is not writable
+        return False  # Another process is starting a daemon, or the home folder is not writable.
     return True
 
 
@@ -76,7 +77,7 @@ def _open_log(home: str) -> int:
 
 
 def start_daemon(home: str, env: "Mapping[str, str]") -> int:
-    """Start `bin/memoryd daemon` in its own process session, without waiting for it.
+    """Start `bin/memoryd daemon` in its own process session. Doesn't wait for it.
 
     The daemon must survive the client, which kills its hooks and servers when it exits.
 
@@ -94,7 +95,7 @@ def start_daemon(home: str, env: "Mapping[str, str]") -> int:
         finally:
             os.close(output)
     except OSError:
-        return 0  # the caller logs that no daemon was started
+        return 0  # The caller logs that no daemon was started.
 
 
 def _spawn(command: "list[str]", env: "Mapping[str, str]", output: int) -> int:
@@ -103,7 +104,7 @@ def _spawn(command: "list[str]", env: "Mapping[str, str]", output: int) -> int:
 
         flags = subprocess.DETACHED_PROCESS | subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW
         nothing = subprocess.DEVNULL
-        # Windows has no sh: run the Python launcher directly.
+        # Windows has no sh, so run the Python launcher directly.
         command = [sys.executable, "-I", "-S", environment.launcher_path(), *command[2:]]
         return subprocess.Popen(command, env=env, stdin=nothing, stdout=output, stderr=output, creationflags=flags).pid
     actions: list[tuple[Any, ...]] = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]
@@ -111,7 +112,7 @@ def _spawn(command: "list[str]", env: "Mapping[str, str]", output: int) -> int:
     defaults = [signal.SIGPIPE, signal.SIGINT, signal.SIGCHLD]
     try:
         return os.posix_spawn(command[0], command, env, file_actions=actions, setsid=True, setsigdef=defaults)
-    except NotImplementedError:  # the C library lacks POSIX_SPAWN_SETSID
+    except NotImplementedError:  # The C library lacks POSIX_SPAWN_SETSID.
         return _fork(command, env, output)
 
 
@@ -126,11 +127,11 @@ def _fork(command: "list[str]", env: "Mapping[str, str]", output: int) -> int:
         os.dup2(output, 2)
         os.execve(command[0], command, env)
     finally:
-        os._exit(127)  # the child must not continue as a second hook
+        os._exit(127)  # The child must not continue as a second hook.
 
 
 def start_problem(home: str) -> str:
-    """Return why the last daemon could not start. The text is empty if the configuration has changed since then."""
+    """Return why the last daemon could not start. Empty if the configuration has changed since then."""
     try:
         path = os.path.join(home, "run", "start-problem")
         config = os.path.join(home, "config.toml")
@@ -143,7 +144,7 @@ def start_problem(home: str) -> str:
 
 
 def setup_message(home: str, env: "Mapping[str, str]") -> str:
-    """Return the message for the user at the start of a session if the environment is not ready, or an empty string."""
+    """Return the message for the user at the start of a session. Empty if the environment is ready."""
     if environment.find_ready(env, home):
         return start_problem(home)
     problem = environment.package_problem(environment.plugin_root())

@@ -1,8 +1,8 @@
 """Build memoryd's environment, once and under a lock.
 
-The environment is created in its final folder and counts as ready only once its marker file exists, which is
-written last. The kernel releases the lock of a killed build, and the next build deletes the remains. A failed build is only
-repeated after a back-off. The plugin's folder is not modified: sources are copied before the build.
+The environment is created in its final folder. It is ready only once its marker file exists, which is written last.
+The operating system releases the lock of a killed build, and the next build deletes the remains. A failed build is
+repeated only after a back-off. The plugin's folder is not modified: sources are copied before the build.
 """
 
 import glob
@@ -17,7 +17,7 @@ import time
 
 import environment
 
-TYPE_CHECKING = False  # importing typing would take too long; type checkers treat this as true
+TYPE_CHECKING = False  # Importing typing would take too long. Type checkers treat this as true.
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import IO, Any
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 READY = "memoryd is ready: sessions are remembered from now on. /memoryd:memory-status shows its status."
 FIRST_RETRY_SECONDS = 60.0
 LONGEST_RETRY_SECONDS = 86_400.0
-BUSY, NOT_YET, FAILED = 75, 75, 1  # 75 is EX_TEMPFAIL
+BUSY, NOT_YET, FAILED = 75, 75, 1  # 75 is EX_TEMPFAIL.
 PROBE = "import os, sys; print(sys.version_info[0] * 100 + sys.version_info[1]); print(os.path.realpath(sys.executable))"
 
 
 class SetupError(Exception):
-    """There is no environment. `code` is the exit code for this case."""
+    """Raised when there is no environment. `code` is the exit code for this case."""
 
     def __init__(self, message: str, code: int = FAILED) -> None:
         super().__init__(message)
@@ -53,7 +53,7 @@ def write_file(path: str, text: str) -> None:
 def _lock(path: str, wait: bool) -> "IO[bytes] | None":
     """Acquire the lock and return the open file. If another build holds the lock and `wait` is false, return None."""
     stream = open(path, "a+b")  # noqa: SIM115 - held by the caller
-    # Build steps inherit the lock. One that outlives a killed build continues to write and must exclude other builds.
+    # Build steps inherit the lock. A step that outlives a killed build continues to write and must exclude other builds.
     os.set_inheritable(stream.fileno(), True)
     try:
         if sys.platform == "win32":
@@ -82,7 +82,7 @@ def ensure(env: "Mapping[str, str]", home: str, wait: bool) -> str:
     os.makedirs(data, 0o700, exist_ok=True)
     lock = _lock(os.path.join(data, "setup.lock"), wait)
     if lock is None:
-        raise SetupError("another process is setting memoryd up.", BUSY)
+        raise SetupError("another process is already setting up memoryd.", BUSY)
     with lock:
         python = environment.find_ready(env, home)
         if python:
@@ -90,7 +90,7 @@ def ensure(env: "Mapping[str, str]", home: str, wait: bool) -> str:
         folder = environment.venv_folder(env, home, environment.plugin_root())
         status = environment.read_status(env, home)
         if status.get("environment") != os.path.basename(folder):
-            status = {}  # the state is from other sources, so their failures don't count
+            status = {}  # The state is from other sources, so their failures don't count.
         if not wait and status.get("state") == "failed" and time.time() < status.get("retry_at", 0):
             raise SetupError(f"setup failed: {status.get('message')} It will be retried later.", NOT_YET)
         return _build_and_record(folder, data, status)
@@ -128,7 +128,7 @@ def _record(data: str, name: str, state: str, message: str, attempts: int) -> No
 def _build(folder: str, data: str) -> None:
     for path in [folder, *glob.glob(os.path.join(glob.escape(data), "build-*"))]:
         if os.path.exists(path):
-            say(f"removing {path}, left by an interrupted build")
+            say(f"removing {path}, which is left over from an interrupted build")
             shutil.rmtree(path)
     work = tempfile.mkdtemp(prefix="build-", dir=data)
     try:
@@ -149,7 +149,7 @@ def _copy_sources(root: str, target: str) -> str:
 
 
 def make_environment(folder: str, source: str, work: str) -> None:
-    """Create a virtual environment and install memoryd. Use uv if it is available and works, or else venv and pip."""
+    """Create a virtual environment and install memoryd. Use uv if it is available and works, otherwise venv and pip."""
     uv = environment.on_path("uv")
     if uv:
         try:
@@ -157,13 +157,13 @@ def make_environment(folder: str, source: str, work: str) -> None:
             _run([uv, "pip", "install", "--quiet", "--python", environment.bin_python(folder), source], work)
             return
         except SetupError as error:
-            say(f"uv failed, trying venv and pip: {error}")
+            say(f"uv failed, so venv and pip are tried: {error}")
             shutil.rmtree(folder, ignore_errors=True)
     python = find_python()
     try:
         _run([python, "-I", "-m", "venv", folder], work)
     except SetupError as error:
-        raise SetupError(f"{error} On Debian and Ubuntu install python3-venv; or install uv.") from error
+        raise SetupError(f"{error} On Debian and Ubuntu, install python3-venv. Or install uv.") from error
     options = ["--disable-pip-version-check", "--no-input", "--quiet"]
     _run([environment.bin_python(folder), "-I", "-m", "pip", "install", *options, source], work)
 
@@ -171,7 +171,7 @@ def make_environment(folder: str, source: str, work: str) -> None:
 def _run(command: "list[str]", work: str) -> None:
     """Run a step of the build and copy its output to stderr. Raises SetupError with the last lines of the output."""
     say(" ".join(command))
-    done = subprocess.run(  # the steps inherit the lock (close_fds)
+    done = subprocess.run(  # The steps inherit the lock (close_fds).
         command,
         cwd=work,
         stdin=subprocess.DEVNULL,
@@ -199,7 +199,7 @@ def probe(python: str) -> "tuple[int, str]":
 
 
 def find_python() -> str:
-    """Return a recent enough interpreter. Raises a SetupError that lists the versions found."""
+    """Return a recent enough interpreter. Raises SetupError with the versions found."""
     wanted = environment.OLDEST[0] * 100 + environment.OLDEST[1]
     seen = set()
     for candidate in environment.python_candidates():
@@ -219,7 +219,7 @@ def _keep_file(path: str, text: str, mode: int = 0o600) -> None:
             if stream.read() == text:
                 return
     except (OSError, ValueError):
-        pass  # the file is missing or unreadable: write it
+        pass  # The file is missing or unreadable, so write it.
     try:
         os.makedirs(os.path.dirname(path), 0o700, exist_ok=True)
         write_file(path, text)
@@ -248,7 +248,7 @@ def keep_command(env: "Mapping[str, str]", home: str) -> None:
         "export MEMORYD_HOME CLAUDE_PLUGIN_DATA",
         # After an uninstallation, nothing may be built in the folder of the removed plugin.
         f'if [ ! -d "$CLAUDE_PLUGIN_DATA" ] || [ ! -x {shlex.quote(launcher)} ]; then',
-        '    echo "memoryd\'s plugin is not installed any more." >&2',
+        '    echo "The memoryd plugin is no longer installed." >&2',
         '    echo "Your memories are still in $MEMORYD_HOME/memories. To remove them and this command: rm -r $MEMORYD_HOME" >&2',
         "    exit 1",
         "fi",

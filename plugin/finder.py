@@ -1,4 +1,4 @@
-"""Find the daemon for the stdio proxy, and start a daemon if there is none."""
+"""Find the daemon for the stdio proxy. Start a daemon if there is none."""
 
 import _socket
 import os
@@ -11,7 +11,7 @@ import environment
 import protocol
 import starter
 
-TYPE_CHECKING = False  # importing typing would take too long; type checkers treat this as true
+TYPE_CHECKING = False  # Importing typing would take too long. Type checkers treat this as true.
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from queue import SimpleQueue
@@ -34,7 +34,7 @@ def working_folder(env: "Mapping[str, str]") -> str:
 def _ping(home: str) -> str:
     """Return the version of the running daemon.
 
-    Raises NoDaemonError if another process answers, and BusyError if nothing answers.
+    Raises NoDaemonError if another process responds, and BusyError if nothing responds.
     """
     answer = _exchange(home, b"memoryd/1 ping\n").split()
     if answer[:1] != [b"pong"] or len(answer) < 2:
@@ -56,7 +56,7 @@ def _exchange(home: str, request: bytes) -> bytes:
 
 
 def is_older(version: str, ours: str) -> bool:
-    """Return whether a version such as 0.1.0 is older than ours. Other formats give False."""
+    """Return whether a version such as 0.1.0 is older than this one. Returns False for other formats."""
     try:
         return [int(part) for part in version.split(".")] < [int(part) for part in ours.split(".")]
     except ValueError:
@@ -67,7 +67,7 @@ def stop_outdated(home: str, env: "Mapping[str, str]", version: str) -> None:
     """Stop a daemon of an older version after an update, once the new version is ready to start."""
     if is_older(version, environment.version(environment.plugin_root())) and environment.find_ready(env, home):
         _exchange(home, b'memoryd/1 rpc\n{"id": 1, "method": "daemon_stop"}\n')
-        raise protocol.NoDaemonError(f"the daemon had version {version}")
+        raise protocol.NoDaemonError(f"the daemon has version {version}")
 
 
 def open_link(home: str, env: "Mapping[str, str]") -> "_socket.socket":
@@ -78,7 +78,7 @@ def open_link(home: str, env: "Mapping[str, str]") -> "_socket.socket":
     try:
         link.sendall(b"memoryd/1 mcp %d\n" % len(folder) + folder)
         link.settimeout(None)
-        if hasattr(_socket, "SO_SNDTIMEO"):  # a daemon that stops reading must not block the proxy
+        if hasattr(_socket, "SO_SNDTIMEO"):  # A daemon that stops reading must not block the proxy.
             link.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDTIMEO, struct.pack("ll", SEND_SECONDS, 0))
     except OSError as error:
         raise protocol.NoDaemonError(str(error)) from None
@@ -94,9 +94,9 @@ class Finder:
         self.events = events
         self._running = threading.Lock()
         self._found_at = 0.0
-        self._start_at = 0.0  # earliest time of the next start; the pauses grow while starts fail
+        self._start_at = 0.0  # Earliest time of the next start. The pauses grow while starts fail.
         self._start_pause = FIRST_START_PAUSE_SECONDS
-        self._short = 0  # number of consecutive short-lived links
+        self._short = 0  # Number of consecutive short-lived links.
 
     def look(self) -> None:
         """Start a search unless one is already running."""
@@ -107,7 +107,7 @@ class Finder:
         link = None
         begun = time.monotonic()
         self._short = self._short + 1 if begun - self._found_at < LASTING_SECONDS else 0
-        if self._short > 1:  # the daemon accepts connections but closes them immediately
+        if self._short > 1:  # The daemon accepts connections but closes them immediately.
             time.sleep(min(0.25 * 2.0**self._short, LONGEST_PAUSE_SECONDS))
         while link is None:
             try:
@@ -115,7 +115,7 @@ class Finder:
             except protocol.NoDaemonError:
                 self._start()
                 self._pause(begun)
-            except (protocol.BusyError, OSError):  # OSError: the plugin's folder or the working folder was deleted
+            except (protocol.BusyError, OSError):  # OSError: the plugin's folder or the working folder was deleted.
                 self._pause(begun)
         self._found_at = time.monotonic()
         self._start_at, self._start_pause = 0.0, FIRST_START_PAUSE_SECONDS

@@ -1,13 +1,13 @@
 """Run memoryd in its own environment. If the environment is missing, build it first.
 
 `launcher.py ARGS…` becomes `<python> -I -m memoryd ARGS…`. Hooks and the stdio proxy start the daemon detached, so
-that a build runs in the background.
+the build runs in the background.
 """
 
 import os
 import sys
 
-sys.dont_write_bytecode = True  # the plugin's folder may be read-only or a git repository
+sys.dont_write_bytecode = True  # The plugin's folder may be read-only or a git repository.
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "hooks")]
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 
@@ -19,7 +19,7 @@ import protocol  # noqa: E402
 def run(python: str, arguments: "list[str]") -> int:
     """Replace this process with memoryd in isolated mode, so that no module from the user's folder or PYTHONPATH is imported."""
     command = [python, "-I", "-m", "memoryd", *arguments]
-    if sys.platform == "win32":  # on Windows, exec returns to the caller immediately
+    if sys.platform == "win32":  # On Windows, exec returns to the caller immediately.
         import subprocess
 
         return subprocess.call(command)
@@ -38,7 +38,7 @@ def main(arguments: "list[str]") -> int:
     in_background = arguments[:1] == ["daemon"]
     if in_background:
         os.makedirs(home, 0o700, exist_ok=True)
-        os.chdir(home)  # the daemon must not keep the project's folder in use
+        os.chdir(home)  # The daemon must not keep the project's folder in use.
     python = environment.find_ready(env, home)
     if python is None:
         try:

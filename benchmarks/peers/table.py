@@ -79,7 +79,7 @@ def differences(benchmark: str, runs: Mapping[str, RunResult]) -> str:
 def cost(results: ResultsDir, benchmark: str, runs: Mapping[str, RunResult]) -> str:
     """Tabulate writes per second, query times, disk and memory.
 
-    LongMemEval has no query times, since each store is queried once and they would include its opening.
+    LongMemEval has no query times, because each store is queried once and the times would include opening it.
     """
     timed = benchmark == "locomo"
     lines = []

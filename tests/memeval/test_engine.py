@@ -117,7 +117,7 @@ def test_a_subject_is_not_opened_when_nothing_is_pending(tmp_path: Path) -> None
 
 def test_a_phase_alone_needs_those_before_it(tmp_path: Path) -> None:
     results, subject = ResultsDir(tmp_path), Echo(Stop())
-    with started(results, subject) as run, pytest.raises(RunError, match="needs phase ingest"):
+    with started(results, subject) as run, pytest.raises(RunError, match="requires phase ingest"):
         engine.perform(run, subject, subject.stop, PlainProgress(), Work(phases=(Phase.EVALUATE,)))
 
 

@@ -201,7 +201,7 @@ def test_a_class_by_path_is_a_provider_that_can_be_checked_run_and_prepared() ->
         (("mine.py:Memory", "mine.py:Missing"), "mine.yaml:3: adapter: mine.py has no Missing"),
         (("mine.py:Memory", "gone.py:Memory"), "there is no file"),
         (("./mine.py:Memory", "mine.Memory"), r"Write ./file.py:Name"),
-        (("{lower: true}", "{upper: true}"), "can't be made.*upper"),
+        (("{lower: true}", "{upper: true}"), "can't be created.*upper"),
         (("type: local", "type: local\nimplementation: bm25"), "is for type local, without an implementation"),
     ],
 )
@@ -271,7 +271,7 @@ def test_a_judge_that_returns_no_number_is_an_error() -> None:
     benchmark("./own.py:bad")
     done = run("eval", "-b", "team", "-p", "bm25", "-m", "extractive")
     assert done.exit_code == 1
-    assert "gave 'yes' for accuracy" in done.output.replace("\n", " ")
+    assert "returned 'yes' for accuracy" in done.output.replace("\n", " ")
 
 
 def test_models_of_the_benchmarks_file_are_defaults() -> None:

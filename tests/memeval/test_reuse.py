@@ -117,4 +117,4 @@ def test_a_resumed_run_keeps_its_settings(memeval: Invoke) -> None:
     memeval(*ANSWERED, "--run-id", "r")
     done = memeval("eval", "--resume", "r", "--judge", "exact")
     assert done.exit_code == 2
-    assert "leave --judge out" in done.stderr
+    assert "omit --judge" in done.stderr

@@ -68,7 +68,7 @@ def test_versions_never_share_a_table_or_a_board(memeval: Invoke, write: Callabl
     assert memeval(*RUN, "--run-id", "first").exit_code == 0
     write("2")
     shown = memeval("suite", "mine")
-    assert not shown.stdout and "of another version: mine 1 " in shown.stderr and "no finished run" in shown.stderr
+    assert not shown.stdout and "from another version: mine 1 " in shown.stderr and "no finished run" in shown.stderr
     assert memeval(*RUN, "--run-id", "second").exit_code == 0
     results = ResultsDir(folder / "results")
     for board in boards(load_runs(results, ["first", "second"])):

@@ -90,7 +90,7 @@ class BasicMemory(Peer):
 
 
 def _with_extensions() -> None:
-    """Replace a sqlite3 that can't load extensions by pysqlite3.
+    """Replace an sqlite3 that can't load extensions by pysqlite3.
 
     The peer's vectors need extensions, which many Pythons can't load.
     """

@@ -58,7 +58,7 @@ def _documents(item: dict[str, str]) -> list[dict[str, Any]]:
 
 
 def _read(folder: Path) -> list[Document]:
-    """Read all documents with their vectors, as the pipeline needs them. The backend itself returns no vectors."""
+    """Read all documents with their vectors, because the pipeline needs them. The backend itself returns no vectors."""
     vectors = faiss.read_index(str(folder / "engram.faiss"))
     with sqlite3.connect(folder / "engram_meta.db") as db:
         rows = db.execute("SELECT id, text, metadata, faiss_idx FROM documents ORDER BY faiss_idx").fetchall()

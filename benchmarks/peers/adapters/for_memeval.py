@@ -1,4 +1,4 @@
-"""A memeval provider behind the same protocol: memoryd and bm25 run in a separate process like every peer."""
+"""A memeval provider behind the same protocol. memoryd and bm25 run in a separate process, like all peers."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class MemevalProvider(Peer):
 
 
 def _turn(item: dict[str, str]) -> Turn:
-    """Convert an item to a turn. As for every peer, its text already includes the speaker's name."""
+    """Convert an item to a turn. As for all peers, its text already includes the speaker's name."""
     return Turn(item["id"], item["role"], item["text"], at=datetime.fromisoformat(item["at"]) if item["at"] else None)
 
 

@@ -1,4 +1,4 @@
-"""MemPalace: a palace for each scope. Turns are drawers, found by its programmatic search."""
+"""MemPalace: a palace for each scope. Turns are drawers, which are found by its programmatic search."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class MemPalace(Peer):
 
 
 def _metadata(item: dict[str, str]) -> dict[str, Any]:
-    """Return the metadata set by its own add_drawer. Each turn is a separate source, since hits of one source are merged."""
+    """Return the metadata set by its own add_drawer. Each turn is a separate source, because hits of one source are merged."""
     return {
         "wing": "conversation",
         "room": item["session"],

@@ -72,7 +72,10 @@ class MemSearchPeer(Peer):
 
 
 def _page(items: Sequence[dict[str, str]]) -> tuple[str, dict[str, str]]:
-    """Return the file's text, and the first line of each turn. Headings are speaker and date, since they are embedded as well."""
+    """Return the file's text, and the first line of each turn.
+
+    Headings consist of speaker and date, because they are embedded as well.
+    """
     lines: list[str] = []
     starts: dict[str, str] = {}
     for item in items:

@@ -1,7 +1,7 @@
 """The peer's side of memeval's `process` protocol, for any Python from 3.9. Uses only the standard library.
 
-A peer is a class with the methods of `Peer`. `serve(peer)` answers requests on standard input until it ends. Anything that
-libraries print to standard output goes to standard error, so that it can't corrupt an answer.
+A peer is a class with the methods of `Peer`. `serve(peer)` answers requests on standard input until it ends. Output
+that libraries print to standard output is redirected to standard error, so that it can't corrupt an answer.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Peer:
         self.settings: dict[str, Any] = {}
 
     def open(self, folder: Path, settings: dict[str, Any]) -> None:
-        """Load everything needed for the first request, since loading models does not count as query time."""
+        """Load everything needed for the first request, because loading models does not count as query time."""
         self.folder, self.settings = folder, settings
 
     def add(self, scope: str, items: Sequence[dict[str, str]]) -> dict[str, Any]:
@@ -40,7 +40,7 @@ class Peer:
         """Return once all added items can be found."""
 
     def search(self, scope: str, query: str, k: int, at: str) -> Found:
-        """Return at most k ids of items with scores, best first."""
+        """Return up to k ids of items with scores, best first."""
         raise NotImplementedError
 
     def clear(self, scope: str) -> None:
@@ -82,7 +82,7 @@ def version(package: str) -> str:
 
 
 def size(folder: Path) -> int:
-    """Return the total size of all files in a folder in bytes. Files that disappear in the meantime don't count."""
+    """Return the total size of all files in a folder in bytes. Files that disappear during the call don't count."""
     total = 0
     for path in folder.rglob("*"):
         try:
@@ -93,7 +93,7 @@ def size(folder: Path) -> int:
 
 
 def memory(field: str) -> float:
-    """Return the megabytes of this process and its descendants from /proc, or 0 without it. Shared pages count several times."""
+    """Return the megabytes of this process and its descendants from /proc. 0 without /proc. Shared pages count several times."""
     return sum(_status(pid, field) for pid in [os.getpid(), *_children(os.getpid())]) / 1000
 
 

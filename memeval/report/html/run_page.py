@@ -147,7 +147,7 @@ def _piece(piece: RetrievedHit, question: QuestionResult) -> Html:
     """Render a retrieved hit. A hit from the evidence has a green edge."""
     is_hit = not {*question.evidence_sessions, *question.evidence_turns}.isdisjoint({*piece.sessions, *piece.turns})
     where = ", ".join([*piece.sessions, *piece.turns][:8])
-    more = f"… {piece.length - len(piece.text):,} more characters" if piece.length > len(piece.text) else ""
+    more = f" … {piece.length - len(piece.text):,} more characters" if piece.length > len(piece.text) else ""
     score = "" if piece.score is None else f", score {short(round(piece.score, 3))}"
     heading = f"{piece.rank}{' (evidence)' if is_hit else ''}{score}{', ' + piece.at if piece.at else ''}"
     return join(

@@ -89,7 +89,7 @@ def test_a_trajectory_is_its_goal_its_states_and_its_outcome(load: Open, tmp_pat
         ({"haystack": {"q1": ["lost"], "q2": ["t1"], "q4": ["t3"]}}, "lost"),
         ({"questions": [question(1, eval_function="exec|x")]}, "eval_function"),
         ({"questions": [question(1, question_type="other")]}, "question_type"),
-        ({"trajectories": "{\n"}, "no JSON"),
+        ({"trajectories": "{\n"}, "not JSON"),
     ],
 )
 def test_what_is_broken_is_named(load: Open, tmp_path: Path, broken: dict[str, Any], message: str) -> None:

@@ -163,7 +163,7 @@ def test_a_wrong_checksum_is_refused_and_nothing_is_kept(tmp_path: Path, server:
 
 def test_a_wrong_size_is_refused(tmp_path: Path, server: Server) -> None:
     server.files["/a.bin"] = BODY
-    with pytest.raises(DataError, match="7 bytes wanted"):
+    with pytest.raises(DataError, match="expected 7 bytes"):
         sources(tmp_path, server).resolve(spec(server, FileSpec("a.bin", f"{server.url}/a.bin", bytes=7)))
 
 

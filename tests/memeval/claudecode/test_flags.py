@@ -31,11 +31,11 @@ def run(world: FakeWorld, *flags: str) -> Result:
 @pytest.mark.parametrize(
     ("flags", "message"),
     [
-        ("--budget-usd other=1", "--budget-usd names 'other', which is not run"),
+        ("--budget-usd other=1", "--budget-usd refers to 'other', which is not run"),
         ("--budget-usd -1", "--budget-usd '-1' is not an amount"),
         ("--budget-usd nan", "--budget-usd 'nan' is not an amount"),
         ("--budget-usd five", "--budget-usd 'five' is not an amount"),
-        ("--data other=/", "--data names 'other', which is not run"),
+        ("--data other=/", "--data refers to 'other', which is not run"),
         ("--timeout 0", "0.0 is not in the range x>0"),
         ("--backoff -1", "-1.0 is not in the range x>=0"),
         ("--settle-timeout -1", "-1.0 is not in the range x>0"),
@@ -78,7 +78,7 @@ def test_memory_that_cannot_be_taken_is_reported_before_the_arm_without_memory_i
 def test_a_command_that_continues_takes_no_other_settings(asked: FakeWorld) -> None:
     save_command(ResultsDir(asked.folder / "results"), "g", Command(("forty",), (("off", "m"),)))
     done = run(asked, "--resume", "g", "--limit", "1")
-    assert (done.exit_code, "leave --limit out" in done.stderr) == (2, True), done.stderr
+    assert (done.exit_code, "omit --limit" in done.stderr) == (2, True), done.stderr
     unknown = run(asked, "--resume", "h")
     assert (unknown.exit_code, "no run_bench command 'h'" in unknown.stderr) == (2, True), unknown.stderr
     assert asked.calls() == []

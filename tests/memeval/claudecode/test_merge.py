@@ -274,7 +274,7 @@ def test_another_client_other_data_and_unfinished_shards_are_reported(bench: Ben
             bench.join(names)
         store.set_meta("benchmark_about", about)
         store.delete_one(next(key for key in store.keys(Phase.EVALUATE)))
-        with pytest.raises(RunError, match=f"Run {run} has 1 tasks to go") as found:
+        with pytest.raises(RunError, match=f"Run {run} still has 1 tasks to do") as found:
             bench.join(names)
     assert "--resume s2" in found.value.fix
     assert not any(name.startswith("joined") for name in bench.results.run_ids())

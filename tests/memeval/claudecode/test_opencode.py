@@ -246,7 +246,7 @@ def test_the_command_runs_it_and_its_result_names_it_and_a_resume_stays_with_it(
     again = world.bench("--resume", "g", "--base-url", world.address, "--no-probe", "--json")
     assert json.loads(again.stdout)["cells"][0]["sessions"]["by_status"] == {"done": 3}
     refused = world.bench("--resume", "g", "--client", "claude-code")
-    assert refused.returncode == 2 and "leave --client out" in refused.stderr
+    assert refused.returncode == 2 and "omit --client" in refused.stderr
 
 
 def test_what_it_can_not_do_is_said_before_anything_is_started(opencode: FakeWorld) -> None:

@@ -139,4 +139,4 @@ def test_a_command_asks_on_a_terminal_before_it_may_cost_more_than_a_dollar(
     (question,) = asked
     assert "40 sessions may cost" in question
     assert f"sample plugin {HAIKU}: 40 sessions" in capsys.readouterr().err
-    assert "could pass $20.00" in question
+    assert "could exceed $20.00" in question

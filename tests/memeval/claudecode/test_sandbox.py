@@ -63,7 +63,7 @@ def test_questions_start_from_what_was_kept_and_see_nothing_of_one_another(tmp_p
 
 def test_a_root_inside_a_project_is_refused(tmp_path: Path) -> None:
     (tmp_path / "CLAUDE.md").write_text("Always answer in rhyme.")
-    with pytest.raises(ConfigError, match="CLAUDE.md would be read"):
+    with pytest.raises(ConfigError, match="would read .*CLAUDE.md"):
         check_root(tmp_path / "work")
 
 

@@ -91,9 +91,9 @@ def test_a_conversation_is_sent_as_one_prompt(tmp_path: Path) -> None:
     [
         ({"result": "Not logged in · Please run /login"}, False, "log in"),
         ({"result": "API Error: 401 bad key", "api_error_status": 401}, False, "log in"),
-        ({"result": "API Error: (429) slow down", "api_error_status": 429}, True, "tried again"),
-        ({"result": "You have reached your usage limit. It resets at 3pm."}, True, "tried again"),
-        ({"result": "API Error: 529 Overloaded", "api_error_status": 529}, True, "tried again"),
+        ({"result": "API Error: (429) slow down", "api_error_status": 429}, True, "retried"),
+        ({"result": "You have reached your usage limit. It resets at 3pm."}, True, "retried"),
+        ({"result": "API Error: 529 Overloaded", "api_error_status": 529}, True, "retried"),
         ({"result": "API Error: 404 no such model", "api_error_status": 404}, False, "model's name"),
     ],
 )

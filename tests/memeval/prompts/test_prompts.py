@@ -102,7 +102,7 @@ def test_a_wrong_prompt_is_named_with_its_line(tmp_path: Path) -> None:
     (tmp_path / "p.md").write_text("source: me\n---\nFine {question}\nBad {respnse}\n")
     with pytest.raises(ConfigError, match=r"p\.md, line 4: unknown placeholder \{respnse\}"):
         load_prompt("judge", "p.md", tmp_path)
-    with pytest.raises(ConfigError, match=r"lacks the placeholder \{response\}"):
+    with pytest.raises(ConfigError, match=r"is missing the placeholder \{response\}"):
         load_prompt("judge", "{question}")
     with pytest.raises(ConfigError, match="can't be read") as caught:
         load_prompt("judge", "no/such", tmp_path)

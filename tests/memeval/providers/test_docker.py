@@ -76,7 +76,7 @@ def test_a_service_that_never_answers_is_an_error() -> None:
     spec = spec_of("http://127.0.0.1:9")
     assert spec.docker is not None
     hasty = replace(spec, docker=replace(spec.docker, health_timeout=0))
-    with pytest.raises(ProviderError, match="did not answer"):
+    with pytest.raises(ProviderError, match="did not respond"):
         ComposeService(hasty, lambda seconds: None, Engine()).ensure()
 
 

@@ -225,7 +225,7 @@ def test_an_answer_without_the_id_to_wait_for_is_an_error(api: FakeApi, tmp_path
         ("$.content", "$.contents", ["endpoints.add.body.text", "'contents'", "content"]),
         ("/add", '"/add/${tag}"', ["endpoints.add.path", "'tag'", "runTag"]),
         ("$.query", "$.embedding", ["endpoints.search.body.q", "'embedding'"]),
-        ("$.hits", "'$.hits[?(@.x)]'", ["endpoints.search.response.results", "can't be read from '[?"]),
+        ("$.hits", "'$.hits[?(@.x)]'", ["endpoints.search.response.results", "can't be parsed from '[?"]),
         ("{text: $.content}", "{each: $.messages, item: $.part.role}", ["endpoints.add.body.item", "'part'", "item"]),
     ],
 )

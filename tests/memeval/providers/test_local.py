@@ -128,7 +128,7 @@ def test_z_scores_of_equal_values_are_zero() -> None:
     [
         ("bm25", {"k2": 1}, ["k2", "Did you mean k1"]),
         ("bm25", {"b": "x"}, ["options.b", "a number"]),
-        ("full-context", {"maxTokens": -1}, ["maxTokens", "whole number"]),
+        ("full-context", {"maxTokens": -1}, ["maxTokens", "integer"]),
         ("memoryd", {"unit": "session"}, ["unit", "turn"]),
         ("semantic-recall", {**EMBEDDING, "scope": "world"}, ["resource", "thread"]),
         ("semantic-recall", {**EMBEDDING, "messageRange": {"before": -1}}, ["messageRange"]),

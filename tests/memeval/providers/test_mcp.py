@@ -202,8 +202,8 @@ def test_a_tool_or_argument_that_is_not_there_is_named_with_its_line(tmp_path: P
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"${folder}/notes.json": "/dev/null"}, r"nothing names \$\{folder\}"),
-        ({"  callTimeout": "  perCase: false\n  callTimeout"}, r"tools.add.*no argument names \$\{runTag\}"),
+        ({"${folder}/notes.json": "/dev/null"}, r"\$\{folder\} is not used"),
+        ({"  callTimeout": "  perCase: false\n  callTimeout"}, r"tools.add.*no argument uses \$\{runTag\}"),
         ({"words: $.query": "words: $.asked"}, "there is no value 'asked'"),
         ({"idField: $.id\n  search": "pattern: '(unclosed'\n  search"}, "is not a regular expression"),
         ({"type: mcp": "type: local"}, "is for type mcp"),

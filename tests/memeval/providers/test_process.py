@@ -150,7 +150,7 @@ def test_an_id_that_was_never_added_is_an_error(tmp_path: Path) -> None:
         provider.ingest("one", garden())
         path = tmp_path / "program" / "one.json"
         path.write_text(path.read_text().replace('"s1-0"', '"elsewhere"'))
-        with pytest.raises(ProviderError, match="found 'elsewhere', which one does not have"):
+        with pytest.raises(ProviderError, match="returned 'elsewhere', which is not in one"):
             provider.search("one", TOMATOES)
 
 

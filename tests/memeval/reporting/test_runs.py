@@ -67,7 +67,7 @@ def test_metrics_are_in_a_natural_order() -> None:
 
 def test_a_newer_schema_is_refused(tmp_path: Path) -> None:
     path = rewritten(write(tmp_path, result("r1", ASKED)), schema_version=2)
-    with pytest.raises(RunError, match=r"schema version 2, known is 1.*Update memeval"):
+    with pytest.raises(RunError, match=r"schema version 2, but only 1 is supported.*Update memeval"):
         read_run(path)
 
 
