@@ -6,6 +6,7 @@ import posixpath
 import re
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from functools import lru_cache
 
 from memoryd.guard.vocabulary import SQL_WORDS as _SQL_WORDS
 
@@ -184,6 +185,14 @@ def names_of_library(library: str) -> tuple[str, ...]:
     return (library, *_OTHER_NAMES.get(library.lower(), ()))
 
 
+def may_import(lowered: str, library: str) -> bool:
+    """Return whether a text in lower case may import a library. It is cheaper than counting the imports."""
+    return any(
+        name.lower().replace("-", "_") in lowered or name.lower() in lowered
+        for name in names_of_library(library.rpartition(".")[2])
+    )
+
+
 def count_imports(text: str, library: str, path: str) -> int:
     """Count the lines that import a library, or that list it as a dependency."""
     if is_manifest(path):
@@ -210,9 +219,10 @@ def _named_in(name: str, text: str, path: str) -> int:
 
 def may_contain(text: str, word: str) -> bool:
     """Return whether a text may contain a word of a check. It is cheaper than counting the word."""
-    return word.startswith("<") or word in text or (word.lower() in text.lower() and _is_statement(word))
+    return word.startswith("<") or word in text or (_is_statement(word) and word.lower() in text.lower())
 
 
+@lru_cache(maxsize=2_000)
 def _is_statement(word: str) -> bool:
     """Return whether a word belongs to SQL, which is written in strings and in any case."""
     return word.isupper() and word in _SQL_WORDS or _STATEMENT.match(word) is not None and " " in word

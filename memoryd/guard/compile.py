@@ -210,6 +210,9 @@ _FORBID_PHRASES = re.compile(
     r"|finger weg|hände weg|auf keinen fall|unter keinen umständen|in ruhe|out of bounds|do not|must not|should not|may not|(?:is|are) not|nicht mehr"
     r"|anstelle von|get rid of|(?:moved?|migrated?|switch(?:ed)?|steer|stay) (?:away |clear )?(?:from|off|of)\b|refrain from|get(?:ting)? near|off the table|out of (?:it|this|here)"
     r"|(?:is|are|gets?) (?:only )?(?:managed|maintained|written|produced|exported|created|owned) by (?:the )?(?:[\w.-]{1,20} ){0,2}(?:codegen|tools?|bot|generator|script|pipeline|ci|release)\b"
+    r"|no[- ]touch\w{0,4}|ask (?:me )?(?:before|first before) (?:chang|edit|touch|modif)\w{1,5}|(?<=keep )your (?:fingers|hands) out of|(?:must|should|has to|have to|needs? to) (?:stay|remain|be left|be kept)\b(?! (?:in|under|on|within|below)\b)"
+    r"|keep (?:it|them) (?:as is|as it is|pristine|intact|unchanged|untouched)|none of your business|not yours|nichts (?:zu suchen|verloren)|(?:bleibt|bleiben) (?:wie|so|unverändert|unangetastet)"
+    r"|(?:nobody|no one|no-one) (?:but|except)|only i\b|nur ich\b|read access only|only read access|ignore the (?=.{1,30}\b(?:folder|directory))"
     r"|ban(?:ned)? on|no[- ]go\b|(?:is|are) (?:out|dead|gone|history|over)\b(?! of)|(?:we(?:'ve| have)? )?(?:dropped|ditched|retired|abandoned)\b|no longer|not (?:allowed|permitted|ok|okay|wanted|welcome)"
     r"|isn't allowed|aren't allowed|don't (?:even )?think about|forget about|got rid of|without asking|(?:sind|ist) (?:raus|tabu|verboten|passé)|off[- ]bounds|hands? away|nothing (?:gets|goes|is)",
     re.IGNORECASE,
@@ -264,7 +267,7 @@ def _tokens(rule: str) -> list[_Token]:
 _FILE = re.compile(
     r"(?:[\w@.*~-]{0,60}/)+[\w@.*-]{0,60}|\.[a-zA-Z][\w.-]{1,40}"
     r"|[\w*-]{1,60}(?:\.[\w-]{1,20}){0,3}\.(?:lock|json|ya?ml|toml|md|txt|ts|tsx|js|jsx|mjs|py|go|rs|java|sql|env|cfg|ini|csv|xml|html|css|scss|sh|proto|pb|snap|key|pem|php|rb|kt|swift|tf|graphql|gql|prisma|ipynb|dart|vue|svelte|cs|cpp|lockb|svg|png|pdf|tfvars|tfstate|gradle|mod|sum|conf)"
-    r"|(?:Dockerfile|Makefile|Jenkinsfile|Gemfile|Procfile|LICENSE|CHANGELOG|Cargo\.lock|go\.sum|Pipfile)\b"
+    r"|(?:CODEOWNERS|Vagrantfile|Brewfile|Justfile|Rakefile|Podfile|Fastfile|Caddyfile|Tiltfile|NOTICE|Dockerfile|Makefile|Jenkinsfile|Gemfile|Procfile|LICENSE|CHANGELOG|Cargo\.lock|go\.sum|Pipfile)\b"
 )
 _NOT_A_FILE = re.compile(
     r"(?:and|or|und|oder|with|w|his|he|either|input|output|read|I|A|CI|TCP|client|km|n|yes|on)/\w{1,12}$|https?:|^/$|^\d+/\d+$|^node\.js$|^next\.js$|^vue\.js$",
@@ -606,8 +609,9 @@ def _command_words(tokens: Sequence[_Token], at: int) -> tuple[list[str], int]:
         if (
             words[0] in ("kill", "pkill", "killall")
             and re.fullmatch(r"-(?:\d{1,2}|[A-Z]{3,7})", text)
-            or text == "."
-            and words == ["git", "add"]
+            or words in (["git", "add"], ["git", "rm"])
+            and _names_path(text)
+            or _is_argument(words, text)
         ):
             words.append(text)
         elif _FLAG.fullmatch(text) or text.lower() in subcommands or is_script or (words[0] == "chmod" and text.isdigit()):
@@ -628,6 +632,25 @@ def _command_words(tokens: Sequence[_Token], at: int) -> tuple[list[str], int]:
             break
         used += 1
     return words, used
+
+
+_ARGUMENT = re.compile(r"(?=\S{0,60}[\d_/.])[\w@./:*-]{2,60}")
+_CHANGE_PROGRAMS = frozenset(
+    "rm mv cp sed cat touch vim nano vi chmod chown ls head tail less tee grep rg find awk perl git sudo".split()
+)
+
+
+def _is_argument(words: Sequence[str], text: str) -> bool:
+    """Return whether a word is an argument that makes a command a more special one, as in `docker compose -f prod.yml`."""
+    if words[0] in _CHANGE_PROGRAMS or not _ARGUMENT.fullmatch(text) or _HOST.fullmatch(text) and not _FILE.fullmatch(text):
+        return False
+    return not text.startswith(("-", "./", "@")) and text.lower() not in v.PROGRAMS and text.lower() not in v.LIBRARIES
+
+
+def _names_path(text: str) -> bool:
+    return (
+        text == "." or text.lower() in v.FOLDERS or "/" in text or re.fullmatch(r"[\w*.-]{0,40}\.[\w*-]{1,10}", text) is not None
+    )
 
 
 SCRIPT_WORDS = frozenset({"run", "exec", "dlx"})
@@ -730,7 +753,7 @@ _EDITS = re.compile(
     re.IGNORECASE,
 )
 _VERB_ONLY = re.compile(
-    r"[^,;:.—()]{0,60}\b(?:hands?|this file|these files|them|fix|reformat|rewrite|update|manual\w{0,4}|manuell\w{0,2}|edit\w{0,3}|touch\w{0,3}|chang\w{1,4}|modif\w{1,4}|alone|off|out|away|anfassen|ändern|bearbeiten|as it is|as they are|as is|you)\b",
+    r"[^,;:.—()]{0,60}\b(?:hands?|alter|overwrite|delete|rename|write|anything there|pristine|intact|unchanged|untouched|this file|these files|them|fix|reformat|rewrite|update|manual\w{0,4}|manuell\w{0,2}|edit\w{0,3}|touch\w{0,3}|chang\w{1,4}|modif\w{1,4}|alone|off|out|away|anfassen|ändern|bearbeiten|as it is|as they are|as is|you)\b",
     re.IGNORECASE,
 )
 
@@ -874,6 +897,12 @@ def _general(rule: str) -> Check | None:
         return None
     if check := _only_by_tool(rule, named):
         return check
+    if (
+        forbids
+        and _OUTSIDE_PROJECT.search(rule)
+        and re.search(r"\b(?:edit|chang|writ|creat|modif|touch|delet|ändern|schreib)\w{0,4}\b", rule, re.IGNORECASE)
+    ):
+        return Check(CheckKind.PATH, paths=("/*", "~/*"), unless=("/tmp/", "/dev/", "/var/tmp/"))  # noqa: S108
     return _concepts(rule, named, forbids) or _only_there(rule, wanted) or _only_one_of_family(rule, wanted)
 
 
@@ -1096,7 +1125,7 @@ def _commands(rule: str, bad: Sequence[_Named], where: Sequence[_Named], instead
         return None
     if _FAR_TARGET.search(rule) and all(" " not in word and "=" not in word for word in words):
         return None  # "don't ssh into production": a call doesn't show which host that is
-    words = _for_purpose(rule, words, instead)
+    words = [word for word in _for_purpose(rule, words, instead) if not _VERSION.search(word)]
     if not words:
         return None
     cleaned = [" ".join(word.split()) for word in words]
@@ -1104,6 +1133,7 @@ def _commands(rule: str, bad: Sequence[_Named], where: Sequence[_Named], instead
     return Check(CheckKind.COMMAND, words=_few(alternatives), instead=instead) if alternatives else None
 
 
+_VERSION = re.compile(r"^\S+ v?\d+(?:\.\d+)*$")  # "don't use node 16": a call does not show the version
 _INLINE: Mapping[str, str] = {
     "python": "python -c",
     "python3": "python -c",
@@ -1162,13 +1192,13 @@ def _with_flags(rule: str, bad: Sequence[_Named], flags: Sequence[str], words: l
 
 
 _READS = re.compile(
-    r"\b(?:read|reading|open|opening|look|looking|peek|view|print|cat|show|display|access|see|inspect|lesen|öffnen|ansehen|anschauen|reinschauen"
+    r"\b(?:go into|read|reading|open|opening|look|looking|peek|view|print|cat|show|display|access|see|inspect|lesen|öffnen|ansehen|anschauen|reinschauen"
     r"|hineinschauen|reinsehen|ausgeben|anzeigen|auslesen|schau|schauen|lies|öffne|expose|leak)\b",
     re.IGNORECASE,
 )
 _CHANGES = re.compile(
     r"\b(?:touch\w*|edit\w*|chang\w+|modif\w+|writ\w+|delet\w+|remov\w+|mov\w+|overwrit\w+|updat\w+|creat\w+|add|adding|put|alter\w*|generated|read-only|readonly"
-    r"|off[- ]limits|hands off|by hand|hand-|manual\w{0,4}|manuell\w{0,2}|von hand|renam\w{1,3}|taboo|off-bounds|out of bounds|leave|immutable|sacred|steer clear|anpassen|angepasst|umbenennen|verschieben|anrühr\w{0,2}|alone|untouched|keep (?:out|away|off)|stay (?:out|away|off)|frozen|vendored|mess|anfassen|anrühren|ändern|geändert|bearbeiten"
+    r"|no[- ]touch\w{0,4}|stay\w{0,3}|remain\w{0,3}|business|yours|nichts (?:zu suchen|verloren)|bleib\w{1,2}|read access|ignore|out of|go into|pristine|intact|ändere|off[- ]limits|hands off|by hand|hand-|manual\w{0,4}|manuell\w{0,2}|von hand|renam\w{1,3}|taboo|off-bounds|out of bounds|leave|immutable|sacred|steer clear|anpassen|angepasst|umbenennen|verschieben|anrühr\w{0,2}|alone|untouched|keep (?:out|away|off)|stay (?:out|away|off)|frozen|vendored|mess|anfassen|anrühren|ändern|geändert|bearbeiten"
     r"|bearbeitet|löschen|gelöscht|finger|hände|schreib\w*|verändern|verändert|unangetastet|unberührt|tabu|ruhe|generiert|anlegen|ändere|rühr\w*|fass\w*|ablegen|commit\w*|fix\w*|refactor\w*|reformat\w*|lass)\b",
     re.IGNORECASE,
 )
@@ -1181,6 +1211,17 @@ _ONLY_NEW = re.compile(
 _EXISTING = re.compile(
     r"\b(?:touch\w*|edit\w*|chang\w+|modif\w+|delet\w+|remov\w+|overwrit\w+|updat\w+|alter\w*|generated|read-only|off[- ]limits|hands off|frozen|alone|anything"
     r"|untouched|keep|stay|finger|hände|anfassen|ändern|bearbeiten|löschen|tabu|generiert|schreib\w*|writ\w+|append)\b",
+    re.IGNORECASE,
+)
+
+
+_MAY_READ = re.compile(
+    r"\bread[- ]only\b|\bread access\b|\b(?:can|may|ok(?:ay)? to|allowed to|free to|fine to|darfst|kannst|could)\b[^.;,]{0,30}\b(?:read|look|view|open|lesen|ansehen)\b|\bread(?:ing)?\b[^.;]{0,30}\b(?:is|are) (?:ok|okay|fine|allowed)\b"
+    r"|\b(?:read|look at|view|open)\w{0,3}(?:,| but) (?:not|never|don't)\b|\blesen\b.{0,20}\b(?:ok|okay|erlaubt|ja)\b",
+    re.IGNORECASE,
+)
+_OUTSIDE_PROJECT = re.compile(
+    r"\boutside (?:of )?(?:this|the|our|my) (?:repo(?:sitory)?|project|workspace|working (?:dir|directory|tree)|checkout)\b|\baußerhalb (?:des|dieses) (?:repos?|projekts?|repositor\w{1,3})\b",
     re.IGNORECASE,
 )
 
@@ -1202,7 +1243,7 @@ def _paths(rule: str, bad: Sequence[_Named], where: Sequence[_Named], instead: s
         return Check(CheckKind.PATH, paths=("*",), unless=_few([*paths, "/tmp/"]))  # noqa: S108
     if _ONLY_NEW.search(rule) and not _EXISTING.search(rule):
         return Check(CheckKind.PATH, paths=_few(paths), new=New.ONLY)
-    only_reads = re.search(r"\bread[- ]only\b", rule, re.IGNORECASE)
+    only_reads = _MAY_READ.search(rule)
     return Check(CheckKind.PATH, paths=_few(paths), access=Access.READ if reads and not only_reads else Access.WRITE)
 
 
@@ -1274,7 +1315,7 @@ def _phrase(rule: str, named: Sequence[_Named]) -> Check | None:
 _BARE_ACTION = re.compile(
     r"\b(?:never|don't|do not|no|nicht|nie|niemals|kein\w{0,2}|must not|mustn't|may not|stop|avoid|forbidden to)\s(?:ever\s|please\s|just\s|do\s|make\s|create\s|run\s|any\s|git\s|own\s|selbst\s|selber\s){0,3}"
     r"(?P<verb>push(?:es|ing|en)?|commit(?:s|ting|ten|te)?|merg(?:es?|ing|en)|rebas(?:es?|ing|en)|tag(?:s|ging)?|publish(?:es|ing)?|releases?|deploy(?:s|ments?|ing)?)"
-    r"(?=\s{0,2}(?:$|[,.;:!?()—])|\s(?:anything|please|releases?|versions?|yourself|on your own|for me|by yourself|without (?:asking|permission|approval|my|being asked)|at all|changes(?! (?:to|in|of|on)\b)|(?:any )?code|your (?:own )?(?:work|changes)|to (?:the )?(?:remote|origin|upstream)|selbst|selber|tags?|(?:and|or|und|oder) (?:push|commit|merge|rebase)\w*)\b)"
+    r"(?=\s{0,2}(?:$|[,;:!?()—]|\.(?=\s|$))|\s(?:anything|please|releases?|versions?|yourself|on your own|for me|by yourself|without (?:asking|permission|approval|my|being asked)|at all|changes(?! (?:to|in|of|on)\b)|(?:any )?code|your (?:own )?(?:work|changes)|to (?:the )?(?:remote|origin|upstream)|selbst|selber|tags?|(?:and|or|und|oder) (?:push|commit|merge|rebase)\w*)\b)"
     r"|\b(?P<german>push(?:en|e|t)?|commit(?:ten|te|tet)|merg(?:en|e)|rebasen)\s(?:ist\s|sind\s)?(?:verboten|tabu|untersagt|nicht erlaubt)|\bnicht\s(?:selbst\s|selber\s)?(?P<late>pushen|committen|mergen|rebasen)\b",
     re.IGNORECASE,
 )

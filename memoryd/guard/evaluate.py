@@ -7,11 +7,11 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from memoryd.core.checks import Access, Check, CheckKind, New
 from memoryd.core.tool_calls import ToolCall
-from memoryd.guard.code import code_words, count_imports, count_piece, is_manifest, may_contain, names_of_library
+from memoryd.guard.code import code_words, count_imports, count_piece, is_manifest, may_contain, may_import, names_of_library
 from memoryd.guard.messages import has_form
 from memoryd.guard.shell import ShellCommand, parse_shell
 from memoryd.guard.vocabulary import SAME_FLAGS

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from memoryd.core.checks import Access, Check, CheckKind
 from memoryd.core.tool_calls import ToolCall
-from memoryd.guard.code import may_contain
+from memoryd.guard.code import may_contain, may_import
 from memoryd.guard.evaluate import (
     EDITORS,
     INSTALLERS,
@@ -106,18 +106,20 @@ class CheckIndex:
             return {}
         places = [place for path, _, _ in edits if (place := relative(path, call)) is not None]
         texts = [new for _, new, _ in edits]
+        lowered = [text.lower() for text in texts]
         found: dict[int, Result | None] = {}
         for group in self._covered:
             if any(covers(group.check, place) for place in places):
-                found |= {number: _quick(check, texts) for number, check in group.members}
+                found |= {number: _quick(check, lowered if check.imports else texts) for number, check in group.members}
         return found
 
 
 def _quick(check: Check, texts: Iterable[str]) -> Result | None:
-    """Return that a check is obeyed if none of its words is in the new texts."""
+    """Return that a check is obeyed if none of its words is in the new texts, which are in lower case for a check on imports."""
     if any(not is_place(exception) for exception in check.unless):
         return None  # it is removed from the text before words are looked for
-    return None if check.imports or any(may_contain(text, word) for text in texts for word in check.words) else OBEYED
+    contains = may_import if check.imports else may_contain
+    return None if any(contains(text, word) for text in texts for word in check.words) else OBEYED
 
 
 def _programs_of(check: Check) -> set[str]:
