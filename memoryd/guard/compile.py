@@ -1133,7 +1133,9 @@ def _commands(rule: str, bad: Sequence[_Named], where: Sequence[_Named], instead
     return Check(CheckKind.COMMAND, words=_few(alternatives), instead=instead) if alternatives else None
 
 
-_VERSION = re.compile(r"^\S+ v?\d+(?:\.\d+)*$")  # "don't use node 16": a call does not show the version
+_VERSION = re.compile(
+    r"^(?:node|python|python3|ruby|php|java|go|npm|pnpm|yarn|deno|bun|dotnet|terraform|docker) v?\d+(?:\.\d+)*$"
+)  # "don't use node 16": a call does not show the version
 _INLINE: Mapping[str, str] = {
     "python": "python -c",
     "python3": "python -c",

@@ -868,11 +868,8 @@ def _added_word(check: Check, new: str, old: str, place: str) -> str:
         if not is_place(word):
             new, old = new.replace(word, " "), old.replace(word, " ")
     # searching for the word is much cheaper than counting it, which keeps hundreds of checks fast
-    found = (
-        word
-        for word in check.words
-        if may_contain(new, word) and _count(check, new, word, place) > _count(check, old, word, place)
-    )
+    may = partial(may_import, new.lower()) if check.imports else partial(may_contain, new)
+    found = (word for word in check.words if may(word) and _count(check, new, word, place) > _count(check, old, word, place))
     return next((word for word in found if _violated(check, word, f"{word} in {place}")), "")
 
 
