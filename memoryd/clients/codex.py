@@ -34,7 +34,7 @@ class Codex(ClientAdapter):
 
     name = "codex"
     title = "Codex CLI"
-    limits = "Codex asks at its next start whether to trust the new hooks: choose yes. Until then only memoryd's tools work."
+    limits = "At its next start Codex says that hooks need review: choose 'Trust all and continue'. Until then only tools work."
 
     def read_event(self, name: str, payload: Mapping[str, Any]) -> HookEvent | None:
         """Return the event of a hook's input. A fork of a session starts like a resumed one."""

@@ -133,7 +133,7 @@ def test_codex_gets_hooks_which_it_must_be_allowed_to_run(user: User) -> None:
     config.parent.mkdir()
     before = b'model = "o1" # mine\r\n'
     config.write_bytes(before)
-    assert "trust" in user.connect("codex", "--yes").output
+    assert "Trust all" in user.connect("codex", "--yes").output
     assert config.read_bytes().startswith(before)
     assert tomllib.loads(config.read_text())["mcp_servers"]["memoryd"]["env"] == {"MEMORYD_HOME": str(user.folder / "memory")}
     commands = [group["hooks"][0]["command"] for groups in orjson.loads(hooks.read_bytes())["hooks"].values() for group in groups]
