@@ -45,6 +45,7 @@ from memoryd.stores.indexing import (
     synchronise_index,
 )
 from memoryd.stores.manual_edits import ManualEdits
+from memoryd.stores.markdown import MarkdownStore
 from memoryd.stores.memory_file import StoredFile
 from memoryd.stores.postgres import PostgresVectors
 from memoryd.stores.primary import copy_all, open_primary
@@ -57,12 +58,15 @@ EVERY_PROJECT = "*"
 CHECK_NEWEST = 50
 HAD_MEMORIES_NOTE = "had memories"
 _OFFLINE = Route(Backend.GRAPH, "offline", "the database can't be reached, so the copy on this machine was searched")
+NAMES_OF_FILES = "names of files"  # Name under which the ledger records that old files were renamed.
 MERGE_LINKS = "links of merges"  # Name under which the ledger records the one-time conversion.
 # Maximum size of a batch whose links are written immediately. For a larger batch, links follow in the background,
 # once it is durable and searchable by words.
 LINKED_AT_ONCE = 100
 # Maximum time that a purge waits for an embedding batch in progress, which may include the memory.
 BATCH_SECONDS = 20.0
+# Time after which an edited file is probably no longer open in an editor, and can get a name that fits its new text.
+EDITOR_SECONDS = 900.0
 
 
 class Orchestrator:
@@ -156,6 +160,7 @@ class Orchestrator:
     def _catch_up(self) -> SyncReport:
         remove_stale_temporaries(self.folder)
         report = self.sync()
+        self._rename_old_files()
         self._complete_supersessions()
         self._migrate_merges()
         self._graph.use(self._refill_graph)
@@ -188,6 +193,14 @@ class Orchestrator:
             if changed:
                 self.write_many(changed)
             self._ledger.set_done(MERGE_LINKS)
+
+    def _rename_old_files(self) -> None:
+        """Rename the files of older versions, which were named by their ids alone. This is done once."""
+        if not isinstance(self._markdown, MarkdownStore) or self._ledger is None or self._ledger.is_done(NAMES_OF_FILES):
+            return
+        with self._writing:
+            self._markdown.rename_old()
+            self._ledger.set_done(NAMES_OF_FILES)
 
     def warm(self) -> None:
         """Load the embedder and the glossary now, so that the first recall does not have to wait for them."""
@@ -554,15 +567,23 @@ class Orchestrator:
             return []
         return earlier_wordings(item, self.get)
 
-    def scrub(self) -> None:
-        """Erase the remains of deleted and replaced texts from the indexes."""
+    def scrub(self, settled_seconds: float = 0.0) -> None:
+        """Erase the remains of deleted and replaced texts from the names of files and from the indexes.
+
+        Files that a person changed within `settled_seconds` keep their names for now.
+        """
         self._scrub_due = False
+        self._tidy_names(settled_seconds)
         self._markdown.scrub()
         self._graph.use(GraphStore.scrub)
         if self._vector is not None:
             self._vector.scrub()
         if self._late is not None:
             self._late.use(TokenStore.scrub)
+
+    def _tidy_names(self, settled_seconds: float) -> None:
+        if isinstance(self._markdown, MarkdownStore):
+            self._markdown.tidy_names(settled_seconds)
 
     def scrub_if_due(self, most: int) -> None:
         """Scrub the indexes if texts were deleted or replaced and there are at most `most` memories.
@@ -867,10 +888,11 @@ class Orchestrator:
 
     def maintain(self) -> None:
         """Do deferred work: write inverted_index.json, scrub the indexes, and rebuild the HNSW index of a large store."""
+        self._tidy_names(EDITOR_SECONDS)
         self._markdown.flush()
         if self._scrub_due:
             with self._unless_offline():
-                self.scrub()
+                self.scrub(EDITOR_SECONDS)
         if self._vector is not None and not self._indexer.waiting():
             with self._embedding(), self._unless_offline():
                 self._vector.maintain()

@@ -66,7 +66,7 @@ def file_lines(before: MemoryItem | None, after: MemoryItem | None) -> list[Line
 def _lines(item: MemoryItem | None) -> list[str]:
     if item is None:
         return []
-    return memory_file.render(replace(item, backends=())).decode("utf-8", "replace").splitlines()
+    return memory_file.render(replace(item, backends=()), titled=False).decode("utf-8", "replace").splitlines()
 
 
 def _compared(old: list[str], new: list[str]) -> Iterator[Line]:
@@ -314,6 +314,8 @@ class Journal:
                 write_atomic(folder / file, _zipped(kept))
         write_atomic(folder / "plan.json", _plan_bytes(records))
         ids = {record.id for record in records}
+        if self.is_applied(name):  # the names of files begin with their statements
+            self.set_applied(name, {id: place for id, place in self.places(name).items() if id in ids})
         head = self.head(name)
         undone = tuple(id for id in head.undone if id in ids)
         self._write_head(replace(head, memories=len(records), counts=_counts(records), undone=undone))

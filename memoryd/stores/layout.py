@@ -16,6 +16,7 @@ MAX_NAME = 80
 MAX_SLUG = 60
 MAX_WORD = 30
 _MAX_SLUG_BYTES = 120
+_ID_AT_END = re.compile(r"(?:^|[/-])(?P<id>mem_[0-9a-f]{12})\.md$")
 _WORDS = re.compile(r"[^\W_]+")
 _MAX_BYTES = 200
 _FORBIDDEN = re.compile(r"[^\w.@+=-]+")
@@ -39,7 +40,7 @@ def safe_name(text: str) -> str:
 
 def slug(content: str) -> str:
     """Return the beginning of a statement as a part of a file name: its first words in lower case, joined by hyphens."""
-    plain = unicodedata.normalize("NFC", content[:400]).casefold()
+    plain = unicodedata.normalize("NFC", content[:400].lower())
     name = ""
     for word in _WORDS.findall(plain):
         longer = f"{name}-{word}" if name else word[:MAX_WORD]
@@ -56,9 +57,35 @@ def scope_folder(item: MemoryItem) -> str:
     return f"{item.scope.value}-{safe_name(item.project) if item.project else NO_PROJECT}"
 
 
+def home_folder(item: MemoryItem) -> str:
+    """Return the folder of the item's file relative to the memories folder, with forward slashes."""
+    return f"{scope_folder(item)}/{safe_name(item.session) if item.session else NO_PROJECT}"
+
+
 def canonical_path(item: MemoryItem) -> str:
-    """Return the path of the item's file relative to the memories folder, with forward slashes."""
-    return f"{scope_folder(item)}/{safe_name(item.session) if item.session else NO_PROJECT}/{item.id}{SUFFIX}"
+    """Return the path of the item's file relative to the memories folder. Its name begins with the statement's first words."""
+    return f"{home_folder(item)}/{slug(item.content)}-{item.id}{SUFFIX}"
+
+
+def old_path(item: MemoryItem) -> str:
+    """Return the path that versions before December 2026 gave the item's file, named by its id alone."""
+    return f"{home_folder(item)}/{item.id}{SUFFIX}"
+
+
+def is_at_home(relative: str, item: MemoryItem) -> bool:
+    """Return whether a file is where memoryd puts the item's file, whatever words its name begins with."""
+    return relative.rpartition("/")[0] == home_folder(item) and id_in_name(relative) == item.id
+
+
+def is_named_after(relative: str, item: MemoryItem) -> bool:
+    """Return whether a file has the name that memoryd gives it, in whatever folder."""
+    return relative.rpartition("/")[2] == f"{slug(item.content)}-{item.id}{SUFFIX}"
+
+
+def id_in_name(relative: str) -> str:
+    """Return the id at the end of a file's name, or an empty string."""
+    match = _ID_AT_END.search(relative)
+    return match["id"] if match else ""
 
 
 def scope_of_path(relative: str) -> tuple[Scope, str, str]:

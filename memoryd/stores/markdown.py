@@ -13,8 +13,9 @@ import logging
 import os
 import re
 import threading
+import time
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -39,7 +40,7 @@ from memoryd.core.files import (
 from memoryd.core.paths import Paths
 from memoryd.core.protocols import Clock
 from memoryd.core.text import keywords
-from memoryd.core.types import Hit, MemoryItem, Query
+from memoryd.core.types import Hit, LinkType, MemoryItem, Query
 from memoryd.stores import memory_file
 from memoryd.stores.fulltext import (
     FullTextIndex,
@@ -52,7 +53,7 @@ from memoryd.stores.fulltext import (
     projects_of,
     span_of,
 )
-from memoryd.stores.layout import SUFFIX, canonical_path
+from memoryd.stores.layout import SUFFIX, canonical_path, home_folder, is_at_home, is_named_after, old_path
 from memoryd.stores.memory_file import MemoryFile, StoredFile
 from memoryd.stores.sync import Synchroniser, SyncReport, content_hash, look, relative_paths, remove_stale_temporaries
 
@@ -149,6 +150,7 @@ def remove_empty_parents(path: Path, root: Path) -> None:
 # File writer: creates new files exclusively and replaces existing ones.
 
 _WRITE_TRIES = 100
+MAX_RELATED = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +168,7 @@ class FileWriter:
 
     def __init__(self, root: Path) -> None:
         self._root = root
+        self.renamed: set[str] = set()  # memories whose files have new names, to which links in other files must lead
 
     def write_all(
         self, index: FullTextIndex, items: Sequence[MemoryItem], find: Callable[[str], IndexedRecord | None]
@@ -186,7 +189,7 @@ class FileWriter:
         """
         if known is None:
             named = item if item.id else replace(item, id=self._free_id(index))
-            return _Plan(named, canonical_path(named), memory_file.render(named))
+            return _Plan(named, canonical_path(named), memory_file.render(named, _related(index, named)))
         with contextlib.suppress(StoreError):
             old = look(self._root / known.path)
             item, relative, changed, data = self._changed(index, item, known)
@@ -217,7 +220,7 @@ class FileWriter:
             return self._create(index, item)
         if known is None:
             relative = canonical_path(item)
-            data = memory_file.render(item)
+            data = memory_file.render(item, _related(index, item))
             if create_exclusive(self._root / relative, data, sync_folder=False):
                 return self._entry(item, relative, data)
             known = IndexedRecord(relative, _no_stamp(), item.id)
@@ -227,7 +230,7 @@ class FileWriter:
         for _ in range(_WRITE_TRIES):
             named = replace(item, id=self._free_id(index))
             relative = canonical_path(named)
-            data = memory_file.render(named)
+            data = memory_file.render(named, _related(index, named))
             if create_exclusive(self._root / relative, data, sync_folder=False):
                 return self._entry(named, relative, data)
         raise _no_free_id()
@@ -246,7 +249,8 @@ class FileWriter:
         if known.hash and known.hash != content_hash(data):
             item = _merged(index.get(item.id), file.item, item)
         relative = self._new_place(file, item, known.path)
-        return item, relative, memory_file.update(file, item, str(self._root / relative), relative), data
+        related = _related(index, item)
+        return item, relative, memory_file.update(file, item, str(self._root / relative), relative, related), data
 
     def _change(self, index: FullTextIndex, item: MemoryItem, known: IndexedRecord) -> IndexedFile:
         item, relative, changed, data = self._changed(index, item, known)
@@ -259,10 +263,15 @@ class FileWriter:
         return self._entry(item, relative, changed)
 
     def _new_place(self, file: MemoryFile, item: MemoryItem, relative: str) -> str:
-        """Return the new path of the file. A file moved by a person stays where it is."""
-        target = canonical_path(item)
-        at_home = relative == canonical_path(file.item)
-        return target if at_home and not (self._root / target).exists() else relative
+        """Return the new path of the file. A file that a person placed elsewhere stays there."""
+        if not is_at_home(relative, file.item):
+            return relative
+        ours = relative == old_path(file.item) or is_named_after(relative, file.item)
+        target = canonical_path(item) if ours else f"{home_folder(item)}/{relative.rpartition('/')[2]}"
+        if target == relative or (self._root / target).exists():
+            return relative
+        self.renamed.add(item.id)
+        return target
 
     def _read(self, relative: str) -> tuple[bytes, MemoryFile]:
         path = self._root / relative
@@ -276,6 +285,20 @@ class FileWriter:
     def _entry(self, item: MemoryItem, relative: str, data: bytes) -> IndexedFile:
         return IndexedFile(item, relative, look(self._root / relative) or _no_stamp(), content_hash(data))
 
+    def correct_links(self, index: FullTextIndex, item: MemoryItem) -> IndexedFile | None:
+        """Write the wiki links of an item's file again. Return its entry, or None if nothing had to be changed."""
+        known = index.file_of(item.id)
+        if known is None:
+            return None
+        with contextlib.suppress(StoreError):  # the file was edited or removed, and is left to the next sync
+            data, file = self._read(known.path)
+            if known.hash == content_hash(data):
+                changed = memory_file.with_links(file, _related(index, item), str(self._root / known.path), known.path)
+                if changed != data:
+                    write_atomic(self._root / known.path, changed)
+                    return self._entry(item, known.path, changed)
+        return None
+
     def settle(self, entries: Iterable[IndexedFile]) -> None:
         """Make the names of new files durable."""
         latest = {entry.item.id: entry.path for entry in entries}  # A file that was moved twice no longer needs its first folder.
@@ -283,6 +306,13 @@ class FileWriter:
             sync_dirs(sorted({(self._root / path).parent for path in latest.values()}))
         except OSError as error:
             raise StoreError(f"Can't write: {error}.", fix="Check free space and permissions.") from error
+
+
+def _related(index: FullTextIndex, item: MemoryItem) -> list[str]:
+    """Return wiki links to the files of the memories that the item is linked with."""
+    targets = dict.fromkeys(link.target for link in item.links if link.type is not LinkType.MENTIONS)
+    files = [index.file_of(id) for id in [*targets, *([item.supersedes] if item.supersedes else [])][:MAX_RELATED]]
+    return list(dict.fromkeys(memory_file.wiki_link(file.path) for file in files if file is not None))
 
 
 def _no_free_id() -> StoreError:
@@ -301,7 +331,8 @@ def _merged(base: MemoryItem | None, disk: MemoryItem, wanted: MemoryItem) -> Me
     return replace(wanted, **{name: getattr(disk, name) for name in untouched})
 
 
-# `inverted_index.json` maps keywords to file paths, for people and other tools. memoryd never reads this file.
+# `inverted_index.json` maps keywords to file paths, for people and other tools. memoryd never reads this file. It is beside the
+# other indexes, so that the vault holds only memories.
 
 NAME = "inverted_index.json"
 
@@ -354,6 +385,7 @@ class MarkdownStore:
         self._trash = Trash(paths.memories, paths.trash)
         self._index: FullTextIndex | None = None
         self._backlog: dict[str, str | None] = {}
+        self._misnamed: dict[str, str] = {}
         self._mutex = threading.RLock()
         self._depth = 0
         self._tidied = False
@@ -591,6 +623,79 @@ class MarkdownStore:
         with self._exclusive():
             return self._use(lambda index: self._restore(index, id)) if codec.is_id(id) else None
 
+    def rename_old(self) -> int:
+        """Give files that are named by their id alone a name that begins with the statement. Return their number.
+
+        A file that a person renamed or moved is left alone, and so is a name that is taken. The index of words that earlier
+        versions kept in the vault is removed.
+        """
+        with self._exclusive():
+            (self._root / NAME).unlink(missing_ok=True)
+            return self._use(self._rename_old)
+
+    def _rename_old(self, index: FullTextIndex) -> int:
+        moved: list[str] = []
+        last = ""
+        while page := index.page_after(last):
+            last = page[-1].id
+            for item in page:
+                known = index.file_of(item.id)
+                if known is not None and known.path == old_path(item):
+                    moved += self._rename(item)
+        self._take_over(index, moved)
+        return len(moved) // 2
+
+    def _rename(self, item: MemoryItem, old: str = "") -> list[str]:
+        """Give a file its present name, unless that is taken. Return its paths before and after."""
+        source, target = old or old_path(item), canonical_path(item)
+        if source == target or not (self._root / source).is_file() or (self._root / target).exists():
+            return []
+        (self._root / source).rename(self._root / target)
+        return [source, target]
+
+    def _take_over(self, index: FullTextIndex, moved: Sequence[str]) -> None:
+        """Index files that were renamed."""
+        sync_dirs(sorted({(self._root / path).parent for path in moved}))
+        for path in moved:
+            self._catch_up(index, path)
+
+    def tidy_names(self, settled_seconds: float = 0.0) -> None:
+        """Name files that a person edited after their new statements, and correct links in other files.
+
+        A file that was changed within `settled_seconds` may still be open in an editor, and keeps its name for now.
+        """
+        if not (self._misnamed or self._writer.renamed):
+            return
+        with self._exclusive():
+            self._use(lambda index: self._tidy_names(index, settled_seconds))
+
+    def _tidy_names(self, index: FullTextIndex, settled_seconds: float) -> None:
+        moved: list[str] = []
+        left: dict[str, str] = {}
+        for id, path in sorted(self._misnamed.items()):
+            item, known, stamp = index.get(id), index.file_of(id), look(self._root / path)
+            if item is None or known is None or known.path != path or stamp is None:
+                continue
+            if time.time() - stamp.mtime_ns / 1e9 < settled_seconds:
+                left[id] = path
+            elif paths := self._rename(item, path):
+                moved += paths
+                self._writer.renamed.add(id)
+        self._misnamed = left
+        self._take_over(index, moved)
+        renamed, self._writer.renamed = self._writer.renamed, set()
+        self._correct_links(index, renamed)
+
+    def _correct_links(self, index: FullTextIndex, renamed: Collection[str]) -> None:
+        """Rewrite the links of memories to files that have a new name."""
+        last = ""
+        while renamed and (page := index.page_after(last)):
+            last = page[-1].id
+            linked = [item for item in page if any(link.target in renamed for link in item.links) or item.supersedes in renamed]
+            entries = [entry for item in linked if (entry := self._writer.correct_links(index, item))]
+            if entries:
+                index.put(entries)
+
     # Synchronisation
 
     def sync(self, changed: Iterable[Path] | None = None) -> SyncReport:
@@ -686,6 +791,7 @@ class MarkdownStore:
         run = Synchroniser(self._root, index, self._exclusive)
         run.before, self._backlog = {**self._backlog}, {}
         run.run(targets)
+        self._misnamed |= run.misnamed
         report = run.report()
         if "" not in targets:
             return report
@@ -709,10 +815,10 @@ class MarkdownStore:
         if not self._root.is_dir():  # If the old folder was moved and is moved back, a new folder would be in the way.
             return
         revision = index.fact("revision")
-        if revision != index.fact("flushed") or index.fact("inverted") != fingerprint(self._root):
-            write(self._root, index.active_texts())
+        if revision != index.fact("flushed") or index.fact("inverted") != fingerprint(self._paths.index):
+            write(self._paths.index, index.active_texts())
             index.set_fact("flushed", revision)
-            index.set_fact("inverted", fingerprint(self._root))
+            index.set_fact("inverted", fingerprint(self._paths.index))
 
 
 def _checked(item: MemoryItem) -> MemoryItem:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import Any
 
 from memoryd.core import codec
 from memoryd.core.errors import BrokenFileError, InputError, StoreError
+from memoryd.core.text import one_line, shorten
 from memoryd.core.types import MemoryItem, Source
 from memoryd.stores import front_matter
 from memoryd.stores.front_matter import Document, UnquotedTime
-from memoryd.stores.layout import derived_id, scope_of_path
+from memoryd.stores.layout import derived_id, id_in_name, scope_of_path
 
 MAX_BYTES = 1_000_000
 _LAST_SECOND = 253_402_300_799  # The end of the year 9999. File times can be arbitrary.
@@ -26,6 +27,10 @@ _ID_LINE = re.compile(rb"^[\"']?id[\"']?[ \t]*:[ \t]*[\"']?mem_[0-9a-f]{12}\b", 
 _ABSURD_NUMBER = re.compile(r"[0-9a-fA-F:_]{1000}")
 _NAME_BREAKS = re.compile(r"[-_.\s]+")
 TITLE_CHARACTERS = 300
+# Keys for other programs, which show them and follow the links.
+TITLE, RELATED = "title", "related"
+SHOWN_TITLE = 80
+_OWN_LINK = re.compile(r"\[\[[^\[\]|#\n]{0,200}mem_[0-9a-f]{12}\]\]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +75,7 @@ def read(data: bytes, path: str, relative: str, mtime_ns: int) -> MemoryFile:
     if len(data) > MAX_BYTES:
         fix = "Split it into smaller files, or move it out of the folder."
         raise BrokenFileError(path, 1, f"the file is larger than {MAX_BYTES // 1000} kB", fix)
-    named = codec.is_id(_stem(relative))
+    named = bool(id_in_name(relative))
     document, warning = _parse(data, path, ours=named)
     carries_id = codec.is_id(str(document.values.get("id", "")))
     foreign = not (carries_id or named) or document.values.get("source") == Source.NOTE.value
@@ -189,17 +194,56 @@ def _yaml_values(item: MemoryItem) -> dict[str, Any]:
     return values
 
 
-def render(item: MemoryItem) -> bytes:
-    """Render a new file. The most useful keys come first, and defaults are omitted."""
+def render(item: MemoryItem, related: Sequence[str] = (), *, titled: bool = True) -> bytes:
+    """Render a new file. The most useful keys come first, and defaults are omitted.
+
+    Args:
+        item: The memory.
+        related: Wiki links to the files of related memories.
+        titled: Whether to add the keys for other programs: `title` and `related`. They are never read back.
+    """
     values = _yaml_values(item)
     keys = [*_FIRST, *(key for key in values if key not in _FIRST)]
     shown = {key: values[key] for key in keys if key in _ALWAYS or values[key] != _DEFAULTS[key]}
     if "evidence" in shown:
         shown["evidence"] = {key: value for key, value in shown["evidence"].items() if value}
+    if titled:
+        shown = {"id": item.id, TITLE: title_of(item), **shown, **({RELATED: list(related)} if related else {})}
     return front_matter.render(shown, item.content)
 
 
-def update(file: MemoryFile, item: MemoryItem, path: str, relative: str) -> bytes:
+def title_of(item: MemoryItem) -> str:
+    """Return the title that other programs show: the beginning of the statement."""
+    return shorten(one_line(item.content), SHOWN_TITLE)
+
+
+def wiki_link(relative: str) -> str:
+    """Return a wiki link to a file, which programs such as Obsidian follow by the file's name."""
+    return f"[[{_stem(relative)}]]"
+
+
+def _own_related(file: MemoryFile) -> tuple[str, ...] | None:
+    """Return the file's wiki links if memoryd wrote them, or None if the key is another tool's."""
+    found = file.document.values.get(RELATED, [])
+    if isinstance(found, list) and all(isinstance(link, str) and _OWN_LINK.fullmatch(link) for link in found):
+        return tuple(found)
+    return None
+
+
+def _has_own_title(file: MemoryFile) -> bool:
+    return file.document.values.get(TITLE) == title_of(file.item)
+
+
+def _shown_changes(file: MemoryFile, item: MemoryItem, related: Sequence[str]) -> dict[str, Any]:
+    """Return the changes of the keys for other programs. Only keys that memoryd wrote are changed, and no file gets new ones."""
+    if not _has_own_title(file):
+        return {}
+    changes: dict[str, Any] = {TITLE: title_of(item)} if title_of(item) != title_of(file.item) else {}
+    links = _own_related(file)
+    return changes if links is None or links == tuple(related) else {**changes, RELATED: list(related)}
+
+
+def update(file: MemoryFile, item: MemoryItem, path: str, relative: str, related: Sequence[str] = ()) -> bytes:
     """Return the file's bytes after changing `file.item` to `item`. All foreign content keeps its bytes.
 
     Args:
@@ -207,6 +251,7 @@ def update(file: MemoryFile, item: MemoryItem, path: str, relative: str) -> byte
         item: The new value.
         path: Path of the result, for messages.
         relative: The same path relative to the memories folder.
+        related: Wiki links to the files of related memories.
 
     Raises:
         StoreError: The front matter can't be edited safely.
@@ -215,12 +260,29 @@ def update(file: MemoryFile, item: MemoryItem, path: str, relative: str) -> byte
     data = old.to_bytes()
     if item == file.item and relative_id_holds(file, item, relative):
         return data
-    if file.carries_id and data == render(file.item):
-        return render(item)
-    changes = _changes(file, item)
+    if file.carries_id and data in (render(file.item, _own_related(file) or ()), render(file.item, titled=False)):
+        return render(item, related)
+    changes = {**_changes(file, item), **_shown_changes(file, item, related)}
     document = front_matter.edit(old, changes, item.content if item.content != file.item.content else None)
     data = document.to_bytes()
-    _verify(data, file, item, path, relative)
+    _verify(data, file, item, path, relative, changes.keys() & {TITLE, RELATED})
+    return data
+
+
+def with_links(file: MemoryFile, related: Sequence[str], path: str, relative: str) -> bytes:
+    """Return the file's bytes with other wiki links, if memoryd wrote those that it has.
+
+    Raises:
+        StoreError: The front matter can't be edited safely.
+    """
+    data = file.document.to_bytes()
+    if data == render(file.item, _own_related(file) or ()):
+        return render(file.item, related)
+    changes = _shown_changes(file, file.item, related)
+    if not changes:
+        return data
+    data = front_matter.edit(file.document, changes).to_bytes()
+    _verify(data, file, file.item, path, relative, changes.keys())
     return data
 
 
@@ -243,22 +305,22 @@ def _changes(file: MemoryFile, item: MemoryItem) -> dict[str, Any]:
     return changes
 
 
-def _verify(data: bytes, file: MemoryFile, item: MemoryItem, path: str, relative: str) -> None:
+def _verify(data: bytes, file: MemoryFile, item: MemoryItem, path: str, relative: str, ours: Collection[str]) -> None:
     try:
         after = read(data, path, relative, 0)
     except BrokenFileError as error:
         raise _not_editable(path) from error
     wanted = replace(item, created_at=after.item.created_at) if "created_at" not in after.document.values else item
     try:
-        changed = _foreign(after.document.values) != _foreign(file.document.values)
+        changed = _foreign(after.document.values, ours) != _foreign(file.document.values, ours)
     except (ValueError, RecursionError) as error:  # For example, an integer with too many digits to be formatted.
         raise _not_editable(path) from error
     if after.item != wanted or changed:
         raise _not_editable(path)
 
 
-def _foreign(values: Mapping[str, Any]) -> dict[str, str]:
-    return {key: repr(value) for key, value in values.items() if key not in codec.OWNED_KEYS}
+def _foreign(values: Mapping[str, Any], ours: Collection[str]) -> dict[str, str]:
+    return {key: repr(value) for key, value in values.items() if key not in codec.OWNED_KEYS and key not in ours}
 
 
 def _not_editable(path: str) -> StoreError:

@@ -18,7 +18,7 @@ from memoryd.core.files import TEMPORARY_PREFIX, read_regular, temporaries
 from memoryd.core.types import MemoryItem
 from memoryd.stores import memory_file
 from memoryd.stores.fulltext import Broken, FullTextIndex, IndexedFile, IndexedRecord, Stamp
-from memoryd.stores.layout import is_memory_name, is_memory_path
+from memoryd.stores.layout import id_in_name, is_memory_name, is_memory_path, is_named_after
 
 # Scanning the memories folder
 
@@ -169,15 +169,21 @@ def content_hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def _rank(id: str, path: str) -> tuple[bool, str]:
-    """Return the sort key for files with the same id: the file named after the id first, then the others by path."""
-    return (path.rpartition("/")[2] != f"{id}.md", path)
+def _rank(id: str, path: str, stamp: Stamp) -> tuple[bool, int, str]:
+    """Sort key for files with the same id.
+
+    Files named after the id come first, the latest of them before the others: an editor that was open while its file got another
+    name saves it under the old one. The rest are sorted by path.
+    """
+    named = id_in_name(path) == id
+    return (not named, -stamp.mtime_ns if named else 0, path)
 
 
 class Synchroniser:
     """One synchronisation. `exclusive` is held while the index changes, but not while folders are scanned.
 
-    `before` maps the ids of touched items to their original digests, or to None for new items.
+    `before` maps the ids of touched items to their original digests, or to None for new items. `misnamed` maps the ids of edited
+    items to the paths of their files, which are named after the earlier statement.
     """
 
     def __init__(self, root: Path, index: FullTextIndex, exclusive: Callable[[], AbstractContextManager[None]]) -> None:
@@ -185,6 +191,7 @@ class Synchroniser:
         self._index = index
         self._exclusive = exclusive
         self.before: dict[str, str | None] = {}
+        self.misnamed: dict[str, str] = {}
         self._broken: list[BrokenFileError] = []
         self._odd: dict[str, tuple[Stamp, str]] = {}
 
@@ -277,13 +284,16 @@ class Synchroniser:
         id = entry.item.id
         holder = self._index.file_of(id)
         if holder is not None and holder.path != entry.path and (stamp := look(self._root / holder.path)) is not None:
-            if _rank(id, holder.path) < _rank(id, entry.path):
+            if _rank(id, holder.path, stamp) < _rank(id, entry.path, entry.stamp):
                 self._set_aside(self._duplicate(id, entry.path, entry.stamp, holder.path), known)
                 return
             self._set_aside(self._duplicate(id, holder.path, stamp, entry.path), None)
         if known is not None and known.id != id:
             self._forget(known)
         self._note(id)
+        before = self._index.get(id) if known is not None and known.id == id else None
+        if before is not None and is_named_after(entry.path, before) and not is_named_after(entry.path, entry.item):
+            self.misnamed[id] = entry.path
         self._index.put([entry])
 
     def _duplicate(self, id: str, path: str, stamp: Stamp, holder: str) -> Broken:

@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 
 from memoryd.core.clock import from_iso, to_iso
-from memoryd.core.codec import item_digest, item_from_json, item_to_json
+from memoryd.core.codec import item_from_own_json, item_to_json
 from memoryd.core.db import Database, Migrations
 from memoryd.core.errors import ConflictError, InputError, StoreError
 from memoryd.core.files import make_private_dir, try_lock, write_atomic
@@ -46,6 +46,7 @@ TRIES = 5
 MANY_GONE = 20
 PAST_KEPT = 6
 MAX_PROBLEMS = 50
+MANY = 2
 EDITED_TWICE = "you changed it on two machines"
 SAID_TWICE = "you reworded the same memory on two machines"
 
@@ -56,6 +57,7 @@ _SCHEMA = Migrations("sync")
 def m001_versions(db: Database) -> None:
     """Create the tables of the versions at the last sync, and of earlier ones, which can be the base of a merge."""
     db.execute("CREATE TABLE version (id TEXT PRIMARY KEY, seen TEXT, at TEXT, gone TEXT, item TEXT)")
+    db.execute("CREATE TABLE file (path TEXT PRIMARY KEY, stamp TEXT, version TEXT)")
     db.execute("CREATE TABLE past (number INTEGER PRIMARY KEY, id TEXT, seen TEXT, item TEXT, UNIQUE (id, seen))")
 
 
@@ -220,17 +222,19 @@ class _Run:
         self._transport = transport_of(settings.target, owner._paths.sync_clone)
         self._shared_project: dict[str, str] = {}
         self._away: set[str] = set()
+        self._purged: set[str] = set()
         self.report = SyncReport()
 
     def run(self) -> SyncReport:
         self._service.sync()  # takes over edits by hand that are not indexed yet
         for _ in range(TRIES):
             self._transport.pull()
-            contents = shared.read(self._transport.root, self._settings.code, self._settings.revoked)
+            contents = shared.read(self._transport.root, self._settings.code, self._settings.revoked, self._files())
             self._join_projects(contents)
             sent = self._once(contents)
             self._introduce()
             if self._transport.push(f"{self._settings.name}: {sent} changed"):
+                self._save_files(contents)
                 return self._finished(contents)
         raise ConflictError("Other machines kept writing at the same time.", fix="Run 'memoryd sync now' again.")
 
@@ -239,8 +243,9 @@ class _Run:
         report.problems = [{"path": path, "reason": reason} for path, reason in contents.problems]
         report.machines = [{"id": one.id, "name": one.name} for one in contents.machines.values()]
         left_alone = tuple(contents.problems[:MAX_PROBLEMS])
-        save_settings(self._paths, replace(self._settings, last=self._now, problem="", left_alone=left_alone))
-        self._state.set_note(PURGED_NOTE, "")
+        settings = load_settings(self._paths) or self._settings  # a machine may have been shut out meanwhile
+        save_settings(self._paths, replace(settings, last=self._now, problem="", left_alone=left_alone))
+        self._state.set_note(PURGED_NOTE, " ".join(id for id in self._state.note(PURGED_NOTE).split() if id not in self._purged))
         return report
 
     # Projects
@@ -308,7 +313,7 @@ class _Run:
         """Return the versions at the last sync."""
         out = {}
         for id, seen, at, gone, item in self._db.execute("SELECT id, seen, at, gone, item FROM version"):
-            value = item_from_json(item) if item else None
+            value = item_from_own_json(item) if item else None
             out[id] = Version(id, value, orjson.loads(seen), at, "", Gone(gone))
             if value is not None:
                 self._shared_project[id] = value.project
@@ -334,6 +339,22 @@ class _Run:
             )
             self._db.executemany("DELETE FROM past WHERE id = ?", [(id,) for id, _, _, gone, _ in rows if gone])
 
+    def _files(self) -> dict[str, tuple[str, Version]]:
+        """Return the shared files that were verified before, by path, with the stamps that they had."""
+        out = {}
+        for path, stamp, text in self._db.execute("SELECT path, stamp, version FROM file"):
+            values = orjson.loads(text)
+            item = item_from_own_json(values["item"]) if values["item"] else None
+            version = Version(values["id"], item, values["seen"], values["at"], values["by"], Gone(values["gone"]))
+            out[path] = (stamp, version)
+        return out
+
+    def _save_files(self, contents: Contents) -> None:
+        new = [(path, stamp, _stored(version)) for path, (stamp, version) in contents.verified.items()]
+        with self._db.transaction():
+            self._db.executemany("INSERT OR REPLACE INTO file (path, stamp, version) VALUES (?, ?, ?)", new)
+            self._db.executemany("DELETE FROM file WHERE path = ?", [(path,) for path in contents.vanished])
+
     def _ours(self, known: Mapping[str, Version]) -> dict[str, Version]:
         """Return the present version of each memory here. Changes since the last sync are counted."""
         self.report.held_back = []
@@ -348,7 +369,7 @@ class _Run:
                 out[item.id] = version
         missing = [version for id, version in known.items() if not version.gone and id not in out and id not in self._away]
         self._refuse_mass_deletion(len(missing), len(known))
-        purged = set(self._state.note(PURGED_NOTE).split())
+        purged = self._purged = set(self._state.note(PURGED_NOTE).split())
         for version in missing:
             gone = Gone.PURGED if version.id in purged else Gone.DELETED
             out[version.id] = Version(version.id, None, self._counted(version.seen), self._now, self._me, gone)
@@ -361,7 +382,7 @@ class _Run:
     def _present(self, item: MemoryItem, known: Version | None) -> Version:
         if known is None:
             return Version(item.id, item, {self._me: 1}, self._now, self._me)
-        if known.item is not None and item_digest(known.item) == item_digest(item):
+        if known.item == item:
             return replace(known, by=self._me)
         return Version(item.id, item, self._counted(known.seen), self._now, self._me)
 
@@ -409,7 +430,8 @@ class _Run:
         out = _Decisions()
         for id in sorted({*ours, *contents.versions} - self._away):
             mine = ours.get(id)
-            for theirs in sorted(contents.versions.get(id, ()), key=lambda version: (version.at, version.digest())):
+            there = contents.versions.get(id, [])
+            for theirs in there if len(there) < MANY else sorted(there, key=lambda version: (version.at, version.digest())):
                 mine = theirs if mine is None else self._combined(mine, theirs, out)
             assert mine is not None
             if id in ours or mine.item is None or not self._stays_here(self._inward(mine.item)):
@@ -422,10 +444,10 @@ class _Run:
     def _note(self, final: Version, mine: Version | None, contents: Contents, out: _Decisions) -> None:
         """Note what to do so that this machine and the shared folder both have the final version."""
         there = contents.versions.get(final.id, [])
-        is_there = len(there) == 1 and dict(there[0].seen) == dict(final.seen) and there[0].digest() == final.digest()
+        is_there = len(there) == 1 and dict(there[0].seen) == dict(final.seen) and there[0].says_same(final)
         if not is_there or len(contents.files.get(final.id, ())) > 1:
             out.send[final.id] = replace(final, by=self._me)
-        if mine is None or mine.digest() != final.digest():
+        if mine is None or not mine.says_same(final):
             out.apply[final.id] = final
         else:
             out.keep[final.id] = final
@@ -434,23 +456,23 @@ class _Run:
         relation = order(theirs.seen, mine.seen)
         if relation is Order.AFTER:
             return theirs
-        if relation is Order.BEFORE or (relation is Order.SAME and theirs.digest() == mine.digest()):
+        if relation is Order.BEFORE or (relation is Order.SAME and theirs.says_same(mine)):
             return mine
         seen, at = joined(mine.seen, theirs.seen), max(mine.at, theirs.at)
-        if theirs.digest() == mine.digest():
+        if theirs.says_same(mine):
             return replace(mine, seen=seen, at=at)
         merged = merge(self._base(mine, theirs), mine, theirs)
         self.report.merged += 1
         self._note_merged(merged, mine, theirs, out)
         made = Version(mine.id, merged.item, seen, at, self._me, merged.gone)
-        return made if made.digest() in (theirs.digest(),) else replace(made, seen=self._counted(seen))
+        return made if made.says_same(theirs) else replace(made, seen=self._counted(seen))
 
     def _base(self, mine: Version, theirs: Version) -> MemoryItem | None:
         """Return the last version that both follow, as far as this machine remembers."""
         for seen, item in self._db.execute("SELECT seen, item FROM past WHERE id = ? ORDER BY number DESC", (mine.id,)):
             counts = orjson.loads(seen)
             if all(order(counts, version.seen) in (Order.BEFORE, Order.SAME) for version in (mine, theirs)):
-                return item_from_json(item)
+                return item_from_own_json(item)
         return None
 
     def _note_merged(self, merged: Merged, mine: Version, theirs: Version, out: _Decisions) -> None:
@@ -549,6 +571,11 @@ class _Run:
         self.report.proposals += len(found)
         self._sweep.proposals.add(found)
         self._sweep.proposals.drop_answered(SYNC_STAGE, self._service.get)
+
+
+def _stored(version: Version) -> bytes:
+    item = item_to_json(version.item).decode() if version.item is not None else ""
+    return orjson.dumps({**asdict(replace(version, item=None)), "item": item})
 
 
 def _ended(item: MemoryItem, by: MemoryItem) -> MemoryItem:

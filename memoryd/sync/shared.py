@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +35,7 @@ MACHINES = "machines"
 MAX_FILES = 1_000_000
 MAX_MACHINES = 100
 MAX_COUNT = 1_000_000_000
+SETTLED_NS = 2_000_000_000
 _ID = re.compile(r"mem_[0-9a-f]{12}")
 _MACHINE = re.compile(r"[0-9a-f]{12}")
 
@@ -60,6 +62,8 @@ class Contents:
     files: dict[str, list[Path]] = field(default_factory=dict)
     machines: dict[str, Machine] = field(default_factory=dict)
     problems: list[tuple[str, str]] = field(default_factory=list)
+    verified: dict[str, tuple[str, Version]] = field(default_factory=dict)
+    vanished: set[str] = field(default_factory=set)
 
 
 # Writing
@@ -121,19 +125,48 @@ def place_of(version: Version) -> str:
 # Reading
 
 
-def read(root: Path, code: str, revoked: Iterable[str] = ()) -> Contents:
-    """Read the shared folder. Links are not followed, and no file can make this fail."""
+def read(root: Path, code: str, revoked: Iterable[str] = (), known: Mapping[str, tuple[str, Version]] | None = None) -> Contents:
+    """Read the shared folder. Links are not followed, and no file can make this fail.
+
+    Args:
+        root: The folder.
+        code: The code that introduces machines.
+        revoked: Machines that were shut out.
+        known: Versions that were verified before, by path, each with the stamp of its file. They are not read again.
+    """
+    before = known or {}
     out = Contents()
     out.machines, out.problems = read_machines(root, code, revoked)
+    there: set[str] = set()
     for path in _memory_files(root):
         relative = path.relative_to(root).as_posix()
-        version = _read_version(path, out.machines)
+        there.add(relative)
+        stamp = _stamp(path)
+        held = before.get(relative)
+        version: Version | str
+        if held is not None and held[0] == stamp and held[1].by in out.machines:
+            version = held[1]
+        else:
+            version = _read_version(path, out.machines)
+            if isinstance(version, Version) and stamp:
+                out.verified[relative] = (stamp, version)
         if isinstance(version, str):
             out.problems.append((relative, version))
         else:
             out.files.setdefault(version.id, []).append(path)
             _add(out.versions.setdefault(version.id, []), version)
+    out.vanished = before.keys() - there
     return out
+
+
+def _stamp(path: Path) -> str:
+    """Return what changes with a file's content, or an empty string while the file may change within the same tick."""
+    try:
+        found = path.stat()
+    except OSError:
+        return ""
+    settled = time.time_ns() - found.st_mtime_ns > SETTLED_NS
+    return f"{found.st_mtime_ns}:{found.st_size}:{found.st_ino}:{found.st_ctime_ns}" if settled else ""
 
 
 def read_machines(root: Path, code: str, revoked: Iterable[str] = ()) -> tuple[dict[str, Machine], list[tuple[str, str]]]:

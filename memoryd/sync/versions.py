@@ -63,6 +63,10 @@ class Version:
         """Return a digest of what the version says, without its history."""
         return f"gone:{self.gone.value}" if self.item is None else item_digest(self.item)
 
+    def says_same(self, other: Version) -> bool:
+        """Return whether both versions say the same, whatever their history."""
+        return self.gone is other.gone and self.item == other.item
+
 
 class Order(Enum):
     """How one version relates to another."""

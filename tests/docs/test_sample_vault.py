@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Iterator
@@ -18,6 +19,7 @@ from memoryd.embed import make_embedder
 from memoryd.recall.governance import split_by_floor
 from memoryd.service import Orchestrator
 from memoryd.stores import front_matter, markdown, memory_file
+from memoryd.stores.layout import canonical_path
 from memoryd.stores.markdown import MarkdownStore
 from memoryd.testing import FakeClock
 
@@ -62,18 +64,21 @@ def test_the_vault_shows_a_life_of_memories(items: list[MemoryItem]) -> None:
 @pytest.mark.parametrize("path", files(), ids=lambda path: path.stem)
 def test_each_file_is_what_the_store_writes(path: Path) -> None:
     data = path.read_bytes()
-    item = memory_file.read(data, str(path), path.relative_to(VAULT).as_posix(), 0).item
-    assert memory_file.render(item) == data
-    assert path.stem == item.id
+    file = memory_file.read(data, str(path), path.relative_to(VAULT).as_posix(), 0)
+    related = file.document.values.get("related", [])
+    assert memory_file.render(file.item, related) == data
+    assert path.relative_to(VAULT).as_posix() == canonical_path(file.item)
+    assert all(list(VAULT.rglob(f"{link[2:-2]}.md")) for link in related)
 
 
-def test_the_inverted_index_leads_to_the_files(home: Path) -> None:
-    before = (home / "memories" / markdown.NAME).read_bytes()
+def test_the_vault_holds_only_memories_and_the_inverted_index_leads_to_them(home: Path) -> None:
     store = MarkdownStore(load_settings({}, home=str(home)).paths, FakeClock())
     store.rebuild()
     store.flush()
     store.close()
-    assert (home / "memories" / markdown.NAME).read_bytes() == before
+    index = json.loads((home / "index" / markdown.NAME).read_bytes())
+    assert all((home / "memories" / path).is_file() for path in index["cents"])
+    assert {path.suffix for path in (home / "memories").rglob("*") if path.is_file()} == {".md"}
 
 
 def test_every_file_is_explained() -> None:

@@ -150,7 +150,7 @@ def test_much_random_damage_of_indexes_changes_no_answer(whole: tuple[Path, obje
 
 def test_a_damaged_keyword_file_is_written_again(whole: tuple[Path, object], tmp_path: Path) -> None:
     shutil.copytree(whole[0], tmp_path / "home")
-    path = tmp_path / "home" / "memories" / INVERTED
+    path = tmp_path / "home" / "index" / INVERTED
     before = path.read_bytes()
     path.write_bytes(before[:200] + b"X" + before[201:])
     service = open_service(tmp_path / "home")

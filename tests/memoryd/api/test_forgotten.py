@@ -112,10 +112,10 @@ def test_a_forgotten_memory_is_given_by_nothing_and_stays_in_its_tombstone(desk:
     id = desk.keep("Always polish the zirkonglobe before the quarterly show.")
     desk.begin()
     desk.api._service.maintain()
-    assert "zirkonglobe" in (desk.home / "memories" / "inverted_index.json").read_text("utf-8")
+    assert "zirkonglobe" in (desk.home / "index" / "inverted_index.json").read_text("utf-8")
     desk.call("forget", id=id)
     assert "zirkonglobe" not in desk.cached()
-    assert "zirkonglobe" not in (desk.home / "memories" / "inverted_index.json").read_text("utf-8")
+    assert "zirkonglobe" not in (desk.home / "index" / "inverted_index.json").read_text("utf-8")
     assert "zirkonglobe" not in str(desk.call("recall", query="polish the zirkonglobe")["hits"]) + desk.begin()
     path = desk.call("get_memory", id=id)["path"]
     assert "zirkonglobe" in Path(path).read_text("utf-8"), "what is refused from now on must be known"

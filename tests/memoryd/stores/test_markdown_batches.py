@@ -88,7 +88,7 @@ def test_a_broken_file_stops_a_batch_but_loses_nothing_before_it(tmp_path: Path)
 def test_a_name_that_is_taken_while_staged_is_not_overwritten(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     store.write(an_item(9, "so that the folder is there"))
-    theirs = put_file(tmp_path, f"project-app/manual/{an_id(1)}.md", "not ours\n")
+    theirs = put_file(tmp_path, f"project-app/manual/the-cache-lives-in-redis-{an_id(1)}.md", "not ours\n")
     store.write_many([an_item(2)])
     with pytest.raises(StoreError):
         store.write_many([an_item(1), an_item(3)])

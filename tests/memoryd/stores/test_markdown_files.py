@@ -29,8 +29,8 @@ from tests.memoryd.stores.markdown_samples import a_file, an_id, an_item, files,
 def test_a_file_is_in_the_folder_of_its_scope_and_session(tmp_path: Path, values: dict[str, Any], folder: str) -> None:
     store = open_store(tmp_path)
     store.write(replace(an_item(1), **values))
-    assert files(tmp_path / "memories") == [f"{folder}/{an_id(1)}.md"]
-    assert store.path_of(an_id(1)) == tmp_path / "memories" / folder / f"{an_id(1)}.md"
+    assert files(tmp_path / "memories") == [f"{folder}/the-cache-lives-in-redis-{an_id(1)}.md"]
+    assert store.path_of(an_id(1)) == tmp_path / "memories" / folder / f"the-cache-lives-in-redis-{an_id(1)}.md"
     assert store.path_of(an_id(2)) is None
 
 
@@ -67,7 +67,7 @@ def test_a_memory_whose_session_changes_moves_and_leaves_no_folder_behind(tmp_pa
     store = open_store(tmp_path)
     store.write(an_item(1))
     store.write(an_item(1, scope=Scope.USER, session="s2"))
-    assert files(tmp_path / "memories") == [f"user/s2/{an_id(1)}.md"]
+    assert files(tmp_path / "memories") == [f"user/s2/the-cache-lives-in-redis-{an_id(1)}.md"]
     assert not (tmp_path / "memories" / "project-app").exists()
     assert store.sync().changed == ()
 
@@ -212,7 +212,7 @@ def test_a_memory_whose_file_breaks_is_gone_until_it_is_repaired(tmp_path: Path)
     path.write_bytes(good.replace(b"kind: note", b"kind: [note"))
     report = store.sync([path])
     assert report.removed == (an_id(1),)
-    assert [error.line for error in report.broken] == [4]
+    assert [error.line for error in report.broken] == [5]
     path.write_bytes(good)
     report = store.sync([path])
     assert [item.id for item in report.changed] == [an_id(1)]
@@ -362,7 +362,7 @@ def test_a_deleted_memory_is_in_the_trash_and_comes_back(tmp_path: Path) -> None
     data = path.read_bytes()
     store.delete(an_id(1))
     assert files(tmp_path / "memories") == []
-    assert files(tmp_path / ".trash") == [f"project-app/manual/{an_id(1)}.md"]
+    assert files(tmp_path / ".trash") == [f"project-app/manual/the-cache-lives-in-redis-{an_id(1)}.md"]
     assert store.restore(an_id(1)) == an_item(1)
     assert path.read_bytes() == data
     assert files(tmp_path / ".trash") == []
@@ -403,14 +403,14 @@ def test_restoring_what_is_still_there_changes_nothing(tmp_path: Path) -> None:
     store.delete(an_id(1))
     store.write(an_item(1, "new"))
     assert store.restore(an_id(1)) == an_item(1, "new")
-    assert files(tmp_path / ".trash") == [f"project-app/manual/{an_id(1)}.md"]
+    assert files(tmp_path / ".trash") == [f"project-app/manual/old-{an_id(1)}.md"]
 
 
 def test_restoring_never_overwrites_another_file(tmp_path: Path) -> None:
     store = open_store(tmp_path)
     store.write(an_item(1))
     store.delete(an_id(1))
-    other = put_file(tmp_path, f"project-app/manual/{an_id(1)}.md", "somebody else's")
+    other = put_file(tmp_path, f"project-app/manual/the-cache-lives-in-redis-{an_id(1)}.md", "somebody else's")
     with pytest.raises(StoreError, match="already exists"):
         store.restore(an_id(1))
     assert other.read_text() == "somebody else's"
@@ -423,9 +423,11 @@ def test_the_inverted_index_names_the_files_of_each_keyword(tmp_path: Path) -> N
     store = open_store(tmp_path)
     store.write_many([an_item(2, "Redis cache"), an_item(1, "The redis port"), an_item(3, "redis", status=Status.SUPERSEDED)])
     store.flush()
-    path = tmp_path / "memories" / "inverted_index.json"
+    path = tmp_path / "index" / "inverted_index.json"
     index = orjson.loads(path.read_bytes())
-    assert index["redis"] == [f"project-app/manual/{an_id(number)}.md" for number in (1, 2)]
+    assert index["redis"] == [
+        f"project-app/manual/{name}.md" for name in (f"redis-cache-{an_id(2)}", f"the-redis-port-{an_id(1)}")
+    ]
     assert list(index) == sorted(index) == ["cache", "port", "redis"]
     stamp = path.stat().st_ino
     store.flush()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 from dataclasses import replace
@@ -190,6 +191,19 @@ def test_only_what_a_machine_of_the_user_signed_is_taken_over(pair: Pair, tmp_pa
     path.unlink()
     laptop.sync()
     assert desk.sync().received == 0 and path.exists(), "a missing file is no deletion"
+
+
+def test_a_file_is_verified_again_whenever_it_changes(pair: Pair, tmp_path: Path) -> None:
+    desk, laptop = pair
+    id = desk.add("Tea is at four.", scope=Scope.USER)
+    desk.sync()
+    (path,) = (path for path in (tmp_path / "shared").rglob("*.md") if id in path.name)
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    settle(laptop)
+    path.write_bytes(path.read_bytes().replace(b"at four", b"at five"))
+    os.utime(path, (1_700_000_000, 1_700_000_000))
+    assert [entry["reason"] for entry in laptop.sync().problems] == ["it was changed after it was signed"]
+    assert laptop.texts() == ["Tea is at four."]
 
 
 def test_an_older_file_that_comes_back_does_not_undo_anything(pair: Pair, tmp_path: Path) -> None:
