@@ -12,6 +12,7 @@ import pytest
 from memoryd.daemon.endpoint import daemons_of
 from tests.e2e.conftest import World, kill_daemons
 from tests.e2e.model_server import Block, Body, say, tool_results, use
+from tests.waiting import until
 
 pytestmark = pytest.mark.e2e
 
@@ -79,3 +80,23 @@ def test_a_call_that_the_guard_would_refuse_is_made_while_the_daemon_is_dead_or_
         assert id not in request
     finally:
         kill_daemons(world.paths)  # a stopped one doesn't end otherwise
+
+
+def test_a_step_that_was_missing_when_the_answer_ended_is_noted_with_the_next_prompt(world: World) -> None:
+    repo = world.repository("shop")
+    world.run("hello", repo)
+    id = world.call("remember", cwd=str(repo), content="When you are done, run make lint.", kind="rule")["id"]
+
+    def brain(body: Body) -> list[Block]:
+        if not tool_results(body):
+            return [use("Write", file_path=str(repo / "a.py"), content="x = 1\n")]
+        return [say("done")]
+
+    world.model.brain = brain
+    session = world.run("Write a file.", repo, "--allowedTools", "Write")["session_id"]
+    until(lambda: world.call("guard_report", cwd=str(repo))["violations"], "the end of the answer was not checked")
+    world.model.requests.clear()
+    world.run("What next?", repo, "--resume", session)
+    noted = str(world.last_request())
+    assert "make lint was not run after the last edit" in noted
+    assert id in noted

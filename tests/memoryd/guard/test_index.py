@@ -47,7 +47,7 @@ calls = st.one_of(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(call=calls, before=st.lists(lines, max_size=5), branch=st.sampled_from(("", "main", "topic")))
 def test_results_are_those_of_each_check_on_its_own(call: ToolCall, before: list[str], branch: str) -> None:
     found = dict(CheckIndex(CHECKS).results(call, before, branch))
