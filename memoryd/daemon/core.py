@@ -69,7 +69,7 @@ class Core:
         self._owns_home = owns_home
         self.settings = settings
         self.stop = stop
-        self.worker = BackgroundWorker(self._tick, self.report_error)
+        self.worker = BackgroundWorker(self._tick, self.report_error, owns_home)
         self.spool = Spool(settings.paths.spool, self.drain_one, self.report)
         self.poked = asyncio.Event()
         self.connections = 0

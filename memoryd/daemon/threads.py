@@ -50,9 +50,16 @@ class BackgroundWorker:
     """Calls `tick` when due and runs submitted work, one at a time, at low priority.
 
     `tick` returns the seconds until it is due again, or None. Errors are reported, and `tick` is retried after a minute.
+    No work starts while `may_work` returns False.
     """
 
-    def __init__(self, tick: Callable[[], float | None], report: Callable[[str, BaseException], None]) -> None:
+    def __init__(
+        self,
+        tick: Callable[[], float | None],
+        report: Callable[[str, BaseException], None],
+        may_work: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self._may_work = may_work
         self._tick = tick
         self._report = report
         self._condition = threading.Condition()
@@ -101,7 +108,8 @@ class BackgroundWorker:
         lower_priority()
         while (job := self._wait()) is not None:
             name, work = job
-            self._run(name, work)
+            if self._may_work():
+                self._run(name, work)
             with self._condition:
                 self._running = False
 
