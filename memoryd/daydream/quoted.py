@@ -83,6 +83,7 @@ from memoryd.daydream.quoted_signs import (
     MAIL_FROM,
     MAIL_HEADER,
     MAIL_SUBJECT,
+    MAKING_VERBS,
     MAX_COLONS,
     MAX_META_WORDS,
     MAX_QUOTATIONS,
@@ -94,6 +95,7 @@ from memoryd.daydream.quoted_signs import (
     NAMES_TEXT,
     NEAR_CHARS,
     NEAR_LINES,
+    NOUN_VERBS,
     NOW_ON,
     OBJECTS,
     ONESELF,
@@ -116,6 +118,7 @@ from memoryd.daydream.quoted_signs import (
     PASSES_ON_TO,
     PASTED_ALONE,
     PATCHED,
+    PLACES,
     PLAIN_VERBS,
     POINTS_BACK,
     POINTS_BELOW,
@@ -135,6 +138,7 @@ from memoryd.daydream.quoted_signs import (
     ROLE,
     SAID_AFTER,
     SAID_BY_OTHERS,
+    SAID_LATER,
     SAVES,
     SAYS_ONESELF,
     SENTENCE,
@@ -935,7 +939,13 @@ class _Lines:
 
     def _announces(self, line: str) -> bool:
         """Return whether the line announces a text without a colon, as in "Here is the issue text" or "Proofread this"."""
-        if is_about_text(line) or ASKED_TITLE.match(line) or (_words(line) <= HEADLINE_WORDS * 2 and self._names_text(line)):
+        if (
+            (is_about_text(line) and not BULLET.match(line))
+            or ASKED_TITLE.match(line)
+            or (_words(line) <= HEADLINE_WORDS * 2 and self._names_text(line))
+        ):
+            return True
+        if SHOWS_OTHERS.search(line.rstrip(" :")):
             return True
         if _words(line) <= GENERIC_WORDS * 3 and (
             WORK_ON_TEXT.search(line) or (POINTS_BELOW.search(line) and not DOES_IT.search(line))
@@ -992,8 +1002,12 @@ def _is_request_to_write(head: str) -> bool:
     verb, target = _verb_of_message(head)
     if not verb or target.casefold() in ONESELF:
         return False
+    if verb in MAKING_VERBS and not (HAS_NOUN.search(head) or LABEL.search(head)):
+        return False
     if not target:
         return verb != "look"
+    if verb in NOUN_VERBS and target.casefold() in PLACES:
+        return False
     return target.casefold() in OBJECTS or target[:1].isupper() or "#" in head or "@" in head
 
 
@@ -1001,12 +1015,13 @@ def _is_message(sentence: str) -> bool:
     """Return whether the sentence asks to pass an order on to somebody, or is about a text that contains one."""
     if not sentence.isascii() and PASSED_ON_CJK.search(sentence):
         return True
-    if ASKS.match(sentence):
+    if ASKS.match(sentence) or SAID_LATER.search(sentence):
         return True
     verb, target = _verb_of_message(sentence)
     if not verb or target.casefold() in ONESELF:
         return False
-    passes = PASSES_ON.search(sentence) or (verb in TELL_VERBS and PASSES_ON_TO.search(sentence))
+    start = sentence.casefold().find(verb) + len(verb)
+    passes = PASSES_ON.search(sentence, start) or (verb in TELL_VERBS and PASSES_ON_TO.search(sentence, start))
     if passes and ORDER.search(sentence, passes.end()):
         return True
     return ORDER_INSIDE.search(sentence) is not None

@@ -93,7 +93,7 @@ LABEL = later(
     r"(?<!\w)(?:system|assistant|human|user|bot|agent|claude|chatgpt|gpt|copilot|gemini|llm|model|tool|server|result|answer|solution|suggestion|proposal|plan|"
     r"stack ?overflow|linter|compiler|ci|pipeline|you|your|he|she|they|hint|instructions?|policy text|issue|ticket|bug ?report|report|log|log ?file|output|stdout|stderr|error(?: message)?|stack ?trace|traceback|exception|e?-?mail|"
     r"message|comment|read-?me(?:\.md)?|web ?(?:page|site)|page|article|blog ?post|post|snippet|paste|excerpt|quote|quotation|diff|patch|pull request|"
-    r"acceptance criteri(?:a|on)|interview question|definition of done|tweet|toot|headline|slogans?(?: ideas)?|taglines?|motto|lyrics|poem|joke|story|role[ -]?play|scene|dialogue|fiction|riddle|song|proverb|saying|thought experiment|fun fact|fact|fortune cookie|til|debate|advice|tip|quiz|puzzle|trivia|hypothesis|premise|plot|meme|(?:counter-?)?examples?|recipe|scenario|test case|user story|draft|slide|poster|flyer|paragraph|sentence|clause|abstract|(?:bug|issue|ticket|page|slide|commit|pr) title|"
+    r"acceptance criteri(?:a|on)|interview question|definition of done|tweet|toot|headline|slogans?(?: ideas)?|taglines?|motto|lyrics|poem|joke|story|role[ -]?play|scene|dialogue|fiction|riddle|song|proverb|saying|thought experiment|terms|disclaimer|ingredients|change ?log|announcement|press release|fun fact|fact|fortune cookie|til|debate|advice|tip|quiz|puzzle|trivia|hypothesis|premise|plot|meme|(?:counter-?)?examples?|recipe|scenario|test case|user story|draft|slide|poster|flyer|paragraph|sentence|clause|abstract|(?:bug|issue|ticket|page|slide|commit|pr) title|"
     r"sms|whatsapp|telegram|signal|discord|teams|mattermost|messenger|description|transcript|chat|slack|conversation|thread|response|reply|claude(?:\.local)?\.md|agents\.md|gemini\.md|contributing(?:\.md)?|"
     r"\.?cursorrules|warning|notice|customer|vendor|reporter|colleague|letter|memo|prompt|text|"
     r"fehler(?:meldung)?|ausgabe|protokoll|nachricht|kommentar|seite|auszug|meldung|beschreibung|anfrage|bericht|kunde|"
@@ -237,7 +237,8 @@ PAIRED = later(f"[{''.join(sorted({*PAIRS, *''.join(PAIRS.values())}))}]")
 
 # Lines written by programs, sites and forms, never typed by hand. The rest of the turn belongs to them.
 PRINTED = later(
-    r"^\s*(?:::\w|#?(?i:job|run|build|pipeline) #?\d{2,}|[A-Z][A-Z0-9]{1,15}-[0-9A-F]{1,8}:\s|\w{1,60}(?:\.\w{1,60}){0,6}(?:Error|Exception)\s*$|"
+    r"^\s*(?:(?i:hi|hello|hey|hallo|dear|liebe|bonjour|salut|hola|ciao|olá|привет|cześć|hoi|hej) (?i:@?all|everyone|everybody|team|folks|guys|zusammen|leute|kolleg\w+|à tous|tout le monde|a todos|equipo|a tutti|всем|коллеги|wszystkim|allemaal|alla)\b|(?i:@(?:channel|here|everyone|all|team)\b)|"
+    r"(?!(?:From|We|I) )[A-Za-z][\w.-]{1,20}>\s|[★☆]|[QA]\d?:\s|(?i:(?:meeting |daily )?(?:minutes|notes) (?:of |from )?[\d./-]{3,12}\.?\s*$)|::\w|#?(?i:job|run|build|pipeline) #?\d{2,}|[A-Z][A-Z0-9]{1,15}-[0-9A-F]{1,8}:\s|\w{1,60}(?:\.\w{1,60}){0,6}(?:Error|Exception)\s*$|"
     r"(?:\.{0,2}[\w-]{1,60}/)*[\w.-]{1,80}\.\w{1,5}:\d{1,7}[:\s]|\[(?i:yesterday|today|gestern|heute|hier|ayer)\b[^\]\n]{0,40}\]|§\s?\d|"
     r"\d{1,3}(?:\.\d{1,3}){1,4}\.?\s+[A-ZÄÖÜА-Я]|©|(?i:skip to (?:main )?content)\b|&(?:lt|quot|amp|#\d{1,6});|\w{3,40} hook (?:success|error|blocking|additional context|feedback)|"
     r"(?i:as an? [^\n]{1,60}\bI want\b)|(?i:(?:asked|answered|posted|modified)) [^\n]{0,30}\d|"
@@ -292,6 +293,8 @@ POINTS_BACK = later(
     re.IGNORECASE,
 )
 SHOWS_OTHERS = later(
+    r"^\W*(?:i )?(?:just )?(?:got|received|found|new|fresh|came|copied|taken|forwarded|arrived) (?:in )?(?:(?:this|that|it|these|an? \w{2,20}) )?(?:today |just |in )?(?:from|by|via) [^.!?:\n]{1,60}$|^\W*[\w ]{1,30} (?:sent|forwarded|wrote|posted|dropped|gave) (?:me |us )?(?:this|that|these)\b[^.!?:\n]{0,40}$|"
+    r"^\W*(?:von|vom) [\w ]{1,30} (?:kam|kommt|kamen|erhalten|bekommen)\b[^.!?\n]{0,30}$|^\W*(?:reçu|arrivé|vient) (?:de|d['’])[^.!?\n]{1,50}$|^\W*(?:me llegó|recibí|recibido) de [^.!?\n]{1,50}$|^\W*(?:arrivato|ricevuto) da [^.!?\n]{1,50}$|^\W*(?:пришло|получил[аи]?) от [^.!?\n]{1,50}$|^\W*(?:dostał[ae]m|przyszło) od [^.!?\n]{1,50}$|"
     r"^\W*(?:(?:please|pls|bitte|now|and) )?(?:(?:make|mach\w*|rends?|haz|hazlo|rendi\w*|faz|сделай|zrób|maak) (?:(?:it|this|that|es|das|dies|ça|lo|le|это|to|het|dit) )?(?:sound )?)?(?:(?:short|long|nic|friendli|soft|strong|clear|bett|simpl|harsh|gentl|strict|kind|kürz|läng|höflich|freundlich|sanft|streng|klar|bess|formell)er|more \w+|less \w+|plus \w+|moins \w+|más \w+|menos \w+|più \w+|meno \w+|mais \w+|короче|мягче|вежливее|krócej|grzeczniej|łagodniej)(?: (?:please|bitte|por favor|proszę))?\s*$|"
     r"^\W*(?:(?:i|we) (?:just |recently |once |also )?(?:saw|read|heard|overheard|came across|noticed|spotted)|(?:ich|wir) (?:habe[n]? )?[^\n]{0,40}(?:gelesen|gesehen|gehört|las|sah|hörte)|j['’]ai (?:lu|vu|entendu)|"
     r"(?:he |hemos )?(?:leí|vi (?=\w)|oí|leído|visto|oído)|ho (?:letto|visto|sentito)|я (?:видел|прочитал|читал|слышал)\w?|(?:widział|przeczytał|czytał|słyszał)[ae]m|ik (?:las|zag|hoorde|heb [^\n]{0,40}(?:gelezen|gezien|gehoord)))\b[^\n]{0,60}$|"
@@ -385,6 +388,7 @@ WANTED_TEXT = later(
 
 # Vocabulary for discussing a text: words for work on texts, for their kinds, parts and forms, and for opinions.
 META_WORDS = frozenset(
+    "sound sounds rate slogan slogans headline tagline motto klingt klingen sonne sonnent suena suenan suona suonano soa soam brzmi brzmią klinkt klinken zní låter звучит звучат "
     "translate translation summarise summarize summary shorten rephrase rewrite reword phrase wording proofread polish paraphrase analyse analyze "
     "compare convert format reformat alphabetically alphabetical indent indentation lint validate parse escape unescape decode encode minify prettify "
     "rhyme recite simplify review critique typo typos typographical spelling spell grammar comma commas punctuation capitalise capitalize "
@@ -403,7 +407,7 @@ META_WORDS = frozenset(
 # These words are also part of that vocabulary, but on their own they may refer to the work: opinions requested with a
 # question mark, and plain verbs.
 OPINION_WORDS = frozenset(
-    "valid correct right wrong true false accurate legit sensible reasonable fine clear unclear proper formal formally friendly friendlier shorter longer better nicer simpler "
+    "enough gut schön bien bonne buen bueno bem bene buono dobrze dobre goed bra хорошо нормально valid correct right wrong true false accurate legit sensible reasonable fine clear unclear proper formal formally friendly friendlier shorter longer better nicer simpler "
     "current missing new changed different same differ difference enough harsh rude long short good bad sense agree disagree decided decides decide charge responsible still yet matter matters apply applies hold holds "
     "richtig falsch korrekt gültig sinnvoll stimmt fehlt neu besser kürzer juste vrai faux correct cierto falso correcto верно правильно неправильно правда".split()
 )
@@ -413,7 +417,7 @@ PLAIN_VERBS = frozenset(
     "davon hältst heißt fasse korrigiere prüfe fehler corrige explique veut dire avis correggi explica fragt исправь объясни слово слова ошибки".split()
 )
 BARE_WORDS = frozenset(
-    "a an the this that these those it its them they he she him her his their there here what which who whom whose how why when where is are was were am be been being do does did done has have had "
+    "dit deze det detta dette isto isso este tohle tato a an the this that these those it its them they he she him her his their there here what which who whom whose how why when where is are was were am be been being do does did done has have had "
     "will would could can shall may might you your i me my mine we us our ours to into in on of for from with by as at and or not no so too also still even just only any all both one ones "
     "some more less most very really please pls up out about please than then now if "
     "der die das den dem des ein eine einen einem dies diese dieser dieses es er sie ihn ihm was wer wie wo warum wann ist sind war waren hat haben hast kann kannst du dir dich ich mir mich "
@@ -424,6 +428,7 @@ BARE_WORDS = frozenset(
 )
 MAX_META_WORDS = 11
 META_CJK = later(
+    r"^\s*(?:这样|這樣|这么|这|這|以下)?(?:写|寫|说|說|翻|句话)?(?:可以|行|好|对|對|通顺|礼貌)吗?\s*[?？]\s*$|^\s*(?:これ|この文|以下|次)?(?:で|は)?(?:いい|良い|よい|正しい|大丈夫|自然|失礼)[^。\n]{0,12}(?:か|かな)?\s*[?？]\s*$|^\s*(?:이거|이 문장|이게)?\s?(?:괜찮|맞|자연스러)[^.\n]{0,8}[?？]\s*$|"
     r"^\s*(?:请|請|把|帮我|幫我|这|這|上面|下面|以下|以上|上の|下の|次の|これ|この|文|を|的|段|句|话|話|文字|文本){0,6}(?:翻译|翻譯|译|總結|总结|概括|摘要|润色|潤色|校对|校對|改写|改寫|缩短|縮短|解释|解釋|"
     r"英訳|和訳|翻訳|要約|添削|校正|訳|説明|번역|요약|교정)(?:[^\n。，,]{0,12})\s*[。？?！!]?\s*$"
 )
@@ -469,7 +474,7 @@ REPLIES = later(
 # Wishes, requests and statements of other people, without a colon.
 OTHERS_WANT = later(
     r"(?<=[\w'’.]) (?:(?:also|always|now|just|really|still|often|usually|once|again) )?(?:(?:wants|wanted|asks|asked|tells|told|begs|begged|expects|expected|(?<=docs )want|(?<=they )want|(?<=rules )want) "
-    r"(?:that |us |me |me that |us that |everyone |everybody |people |all |to )|(?:insists|insisted|thinks|thought|believes|believed|says|said|claims|claimed|writes|wrote|demands|demanded|suggests|"
+    r"(?:that |us |me |you |me that |us that |everyone |everybody |people |all |to )|(?:insists|insisted|thinks|thought|believes|believed|says|said|claims|claimed|writes|wrote|demands|demanded|suggests|"
     r"suggested|recommends|recommended|argues|argued|states|stated|decreed|requires|reckons) (?:that |we |one |you |to |us ))|"
     r"(?<=\w) (?:answered|replied|texted|pinged|messaged|told|wrote|posted|mailed|schrieb|schreibt|meldet|mailte|a écrit|escribió|написал)(?: (?:me|us|mir|uns|im chat|in the chat|with|back|on \w{1,20}))?,?(?= )|"
     r"\b(?:message|dm|mail|e-?mail|text|ticket|note|comment|post|memo|nachricht)\b[^.!?\n]{0,30}(?:\b(?:was|is|were) (?:to|that)|\bfrom \w{1,20},) |"
@@ -567,7 +572,7 @@ YET = later(
 )
 # Before a colon, the user shares the opinion of others.
 CONCEDES = later(
-    r"\b(?:is|are|was|were|['’]s) (?:absolutely |totally |quite )?right\b|\b(?:hat|haben|hatte) recht\b|\b(?:a|ont|avait) raison\b|\btienen? razón\b|\bha(?:nno)? ragione\b|\bprav[aoy]?\s*$|\bправ[аы]?\s*$|\bma rację\b|\bheeft gelijk\b|\btem razão\b",
+    r"^\W*(?:to be (?:clear|precise|exact)|in (?:short|summary|other words)|(?:while|if) you['’]?(?:re| are) at it|as you know|if you (?:can|could|don['’]t mind))\W*$|\b(?:is|are|was|were|['’]s) (?:absolutely |totally |quite )?right\b|\b(?:hat|haben|hatte) recht\b|\b(?:a|ont|avait) raison\b|\btienen? razón\b|\bha(?:nno)? ragione\b|\bprav[aoy]?\s*$|\bправ[аы]?\s*$|\bma rację\b|\bheeft gelijk\b|\btem razão\b",
     re.IGNORECASE,
 )
 # The attribution after a quotation.
@@ -638,7 +643,7 @@ HEARSAY = later(
     r"prétend|prétendait|disait|crie|jurait|répétait|decía|dijo|dice|afirma|afirmaba|grita|gritó|juraba|dizia|disse|diz|grita|diceva|dice|sostiene|urla|mówił[aio]?|mówi|twierdzi\w*|krzyczy|powiedział[aio]?|říkal\w?|tvrdí|tvrdil\w?|křičí|"
     r"говорил[аи]?|утверждал[аи]?|утверждает|кричит|считал[аи]?|zei|zegt|beweert|beweerde|roept|säger|sa|påstår|sanoi|väittää|exigeait|demandait|insistait|recommandait|recommande|conseille|veut|veulent|voulait|voudrait|demande(?:nt)?|(?:a|ont) demandé|exige(?:nt|n)?|souhaite(?:nt)?|quieren?|quería|piden?|pidi(?:ó|eron)|ha(?:n)? pedido|solicita|desea|enseñó|quer|querem|queria|pede|pedem|pediu|pediram|deseja|vuole|vogliono|voleva|chiede|chiedono|ha(?:nno)? chiesto|esige|desidera|pretende|хочет|хотят|хотел[аи]?|просит|просят|попросил[аи]?|требует|требуют|велел[аи]?|настаивает|chce|chcą|chciał[aio]?|prosi|proszą|poprosił[aio]?|wymaga|żąda|wil|willen|wilde|vraagt|vroeg|eist|chtějí|chtěl\w?|žádá|požádal\w?|vyžaduje|vill|ville|ber|bad|kräver|vil|ønsker|kræver|haluaa|pyytää)\b|^(?:[\w’'-]{2,24} ){1,3}(?:[^.!?\n]{0,80})\b(?:istiyor(?:lar)?|istedi(?:ler)?|talep etti|diyor(?:lar)?|söylüyor(?:lar)?)\b|\b(?:(?:his|her|their|the|an?|review(?:er)?|user|customer|\w{2,24}['’]s) (?:\w{2,20} )?(?:reply|answer|feedback|advice|opinion|view|point|idea|suggestion|wish|request|comment|claim|take|argument|motto|mantra) (?:was|is|were|goes)|"
     r"what (?:he|she|they|\w{2,20}) (?:meant|said|wrote)|(?:he|she|they) (?:was|were|is|are|goes|went) like|(?:as|like) [\w ]{1,30} (?:put it|puts it|wrote|would say|used to say)|per (?!our\b)[\w'’ ]{1,40}(?:docs?|documentation|guide|manual|spec|policy|wiki|readme|rules)|"
-    r"(?:comment|review|note|quote|message|mail|reply|answer|feedback|advice|tip|request) (?:by|from) (?!me\b|us\b)\w+|(?:that|which|who|qui|que|che|который|która|który) (?:says?|reads?|tells?|states?|claims?|demands?|asks?|dit|dice|diz|mówi|говорит|гласит)|"
+    r"(?:comment|review|note|quote|message|mail|reply|answer|feedback|advice|tip|request) (?:by|from) (?!me\b|us\b)\w+|(?:from|in|per|see) (?:the|our|their|his|her) (?:readme|docs?|wiki|handbook|manual|guide|spec|ticket|issue|mail|chat|contract|website|page) ?[-–—] |(?:that|which|who|qui|que|che|который|która|który) (?:says?|reads?|tells?|states?|claims?|demands?|asks?|dit|dice|diz|mówi|говорит|гласит)|"
     r"(?:schreiben|sagen|meinen|behaupten|empfehlen|fordern) (?:sie|die|viele|leute|einige)|(?:sie|viele|leute|einige) (?:schreiben|sagen|meinen|behaupten|empfehlen)|(?:ils|elles|les gens|certains) (?:disent|écrivent|prétendent|conseillent|recommandent)|"
     r"dicono|scrivono|dizem|escrevem|dicen|escriben|piszą|mówią|píšou|říkají|zeggen ze|schrijven ze|пишут|советуют|(?<!wir )(?:hat|haben) (?:[\w'’-]{1,20} ){0,3}(?:geschrieben|gesagt|gemeint|verlangt|gefordert|behauptet|empfohlen|geraten)|"
     r"in the past|until (?:last|recently|yesterday|\d{4})|formerly|previously|historically|(?:always|never) had to|had to (?:always|never))\b|\b(?:read-?me|change ?log|contributing|agents|claude|wiki|doku\w*|docs?|документаци\w|dokumentacj\w|documentación|documentazione|documentation|manuale?|handbuch)\b(?:\.md)?[^.!?\n]{0,30}\b(?:pone|viene|aparece|è scritto|jest napisane|napisano|stoi|steht|staat|står|est écrit|está escrito)\b|\b(?:mussten?|musste|fallait|devions|teníamos que|tenía que|había que|dovevamo|bisognava|tínhamos que|(?:надо|нужно) было|приходилось|trzeba było|musieliśmy|moesten|muselo se)\b",
@@ -656,6 +661,8 @@ NOW_ON = later(
 )
 # A sentence that retracts the preceding one
 RETRACTS = later(
+    r"^\W*(?:(?:that|this|it)(?:['’]s| is| was) (?:what|how) (?!i\b|we\b)[\w'’ ]{1,40} (?:said|say|says|told|tell|wrote|writes?|want\w*|put it|claims?)|(?:that|this) (?:was|is|comes from) (?:my|the|our|an?|his|her|their) (?:\w{1,20} )?(?:boss|colleague|customer|client|manager|teacher|wiki|sign|vendor|docs?|manual|handbook|linter|bot|quote|wife|husband|friend|intern|reviewer)|"
+    r"(?:quoted |copied |taken )?(?:from|source:) (?:the|our|a|an|his|her) [\w ]{1,30}\)|why does (?:every(?:body|one)|the \w+|he|she) say|(?:das|so) (?:hat|sagte|meinte|stand|steht) (?!ich\b|wir\b)|(?:c['’]est|ça vient) (?:ce que|de) (?!je\b|nous\b)|(?:eso|así) (?:dijo|dice|dicen|pone)|так (?:сказал|говорит|написа)|tak (?:powiedział|mówi|napisa))|"
     r"^\W*(?:(?:what |so ein |qué |che |ce |какая |какой )?(?:nonsense|rubbish|bullshit|bollocks|quatsch|unsinn|blödsinn|schwachsinn|tonter[ií]as?|absurdo|absurd|bêtises?|sciocchezze|assurdo|bobagem|bzdur[ay]|nesmysl|чушь|ерунда|бред|onzin|struntprat)\b|"
     r"n['’]importe quoi|glad (?:that|this)(?:['’]s| is| was) over|good thing (?:that|we)|thank god (?:that|we)|never again|not (?:here|us|our style|with us)\b|i (?:never|didn['’]t) (?:asked?|say|said|agreed?|wanted?) (?:for )?(?:that|this|it|to)\b|"
     r"(?:das )?gilt (?:hier|für uns|bei uns) nicht|bei uns nicht|(?:das )?machen wir (?:hier )?nicht|zum glück (?:vorbei|nicht)|chez nous,? non|pas chez nous|yo no (?:lo|he) ped\w+|aquí no\b|no es nuestr\w+|non qui\b|da noi no|aqui não|nie u nas|u nas nie|у нас (?:не так|нет)|"
@@ -696,7 +703,7 @@ TELL_VERBS = frozenset(
     "sag sage sagt frag frage erinnere informiere überzeuge warne weise teile dis demande rappelle préviens informe avertis conseille ordonne "
     "di dile diles diga dígale pide pídele recuérdale recuerdale avisa avísale informa digli dille chiedi ricorda ricordagli avvisa diz diga pede peça avise informe lembre "
     "скажи скажите передай попроси напомни сообщи предупреди объясни powiedz poproś przekaż przypomnij poinformuj ostrzeż zeg vertel vraag herinner waarschuw "
-    "řekni popros připomeň säg be påminn sig bed kerro söyle".split()
+    "řekni popros připomeň säg påminn sig bed kerro söyle".split()
 )
 # Verbs of producing a text, of naming something, and of searching for a text
 WRITE_VERBS = frozenset(
@@ -723,6 +730,16 @@ OBJECTS = frozenset(
     "dem den der die das ein eine einen einem einer es ihm ihr ihnen allen im auf an als ins zum zur mein meine meinen meinem unser unsere unseren unserem diesen diese dieses diesem "
     "le la les l un une à au aux lui leur ce cette mon ma notre dans sur comme el los las al a una su este esta en de como título lo il gli i alla allo ai agli nel sul questo questa o os as ao à aos um uma no na "
     "ему ей им всем в на как этот эту это коммит тикет заказчику клиенту команде mu jej im wszystkim w na jako ten tę to klientowi commit het een dit deze hem haar hen alle tegen aan op".split()
+)
+# Of these, "in" and "on" say where a rule applies if the verb may be a noun ("Text in buttons: …").
+PLACES = frozenset("in on at under with into".split())
+NOUN_VERBS = frozenset(
+    "text log tag comment title name label message email mail order file headline caption post commit call push print output display document answer reply write respond".split()
+)
+# These make things as well as texts, so that the list after them may be the user's own.
+MAKING_VERBS = frozenset(
+    "create add insert put open append file return document describe seed prefill crée ouvre ajoute mets crea abre añade pon ponle apri aggiungi metti crie abra adicione создай открой добавь "
+    "utwórz otwórz dodaj maak voeg gib zeige zeig show display".split()
 )
 # Words that make what stands before a colon a rule's own topic
 STANDING = later(
@@ -753,6 +770,11 @@ PASSED_ON_CJK = later(
     r"(?:に|へ)[^。]{0,80}(?:と|よう(?:に)?)(?:返信|返事|伝え|書い|言っ|送っ|連絡|お願い|頼ん)|(?:에게|한테|께)[^.]{0,80}(?:라고|다고|달라고|도록) (?:전해|말해|답장|보내|써|알려)|(?:이|가|은|는|께서) [^.]{0,80}(?:라고|다고|달라고) (?:합니다|했|해요|하네|하는|하던|그래|요청)|(?:さん|様|客|社|者|長|部|人|先生|上司|同僚|友達)(?:が|は|から)[^。]{0,80}(?:と言って|そうです|らしい|とのこと|と書いて|と頼まれ|と言われ)",
 )
 # A question without a question mark
+# What is said afterwards on the origin of an order
+SAID_LATER = later(
+    r"\s[–—-]{1,2} ?(?:(?:that|this|it)(?:['’]s| is| was) (?:what|how) (?!i\b|we\b)|(?:says|said|sagt|laut|dixit|dit|dice|according to)\b|(?-i:[A-ZÄÖÜ][a-zß-ÿ]{2,20})\s*[.!]?\s*$)",
+    re.IGNORECASE,
+)
 ASKS = later(
     r"^\W*(?:(?:and |so |but |hey,? )?(?:(?:does|did|is|was) (?:the|this|that|it|there|he|she|anyone|someone|somebody|our|my|your)|(?:do|must|should|shall|may) (?:i|we|one|they)|do you|is [^.!?\n]{1,60} an? (?:\w{1,20} )?(?:rule|idea|convention|policy|habit|requirement)|how (?:do|does|can|could|would|should|did) |how would |"
     r"where (?:do|does|did|is|was)|what (?:do|does|did|would|is|was)|which (?:\w{1,20} )?(?:is|are|was|do|does|did|says?|of)|who (?:said|says|wrote|told|decided|wants)|"
