@@ -796,12 +796,20 @@ def _forbid_before(rule: str, named: Sequence[_Named], earlier: Sequence[_Cue], 
 
 
 _POSTPOSED = re.compile(r"(?:only|instead|nur|stattdessen|please|everywhere|it is)\b", re.IGNORECASE)
+_BY_MEANS = re.compile(r"\b(?:with|using|via|by|through|mit|per)\s[`'\"]?$", re.IGNORECASE)
 _ASIDE = re.compile(r"\([^()]{0,80}\)")
 
 
 def _without_afterthoughts(rule: str, reached: Sequence[_Named], cue: _Cue, end: int) -> list[_Named]:
     """Return what a prohibition reaches: all of its clause, and after it only what continues its list, as in "no npm, yarn or bun"."""
     own = [thing for thing in reached if thing.clause == cue.clause]
+    if _EDITS.match(rule[cue.at :]) and (
+        not own or any(thing.what is _What.PATH for thing in own)
+    ):  # "never hand-edit the lockfile, npm install writes it" forbids no command
+        reached = [
+            thing for thing in reached if thing.what not in (_What.COMMAND, _What.LIBRARY) or _BY_MEANS.search(rule[: thing.at])
+        ]
+        own = [thing for thing in own if thing in reached]
     if not own:
         return list(reached)
     last = own[-1]
@@ -1217,6 +1225,34 @@ _EXISTING = re.compile(
 )
 
 
+_GENERAL_WORDS = frozenset(
+    "anything nothing something everything files file code change changes changing changed edit edits editing edited touch touching modify modifying modification modifications modified stuff any all"
+    " ever please write writes writing written delete deleting remove removing rename renaming move moving update updating alter create creating add adding new make making manual manually direct"
+    " directly hand your own you our this that these those the from with without asking first files' content contents existing old generated build output other further more mess fix fixes fixing"
+    " refactor refactoring reformat reformatting format formatting lint linting improve clean cleanup overwrite overwriting put place leave keep stay away work working should must may can never ever"
+    " don't not hands off and or nor also under inside within into folder directory source sources work done permission approval ask asking touch touches commit commits get gets".split()
+)
+_DIRECT_OBJECT = re.compile(
+    r"\b(?:no|never|don't|do not|not|avoid|without)\s(?P<words>[a-z' -]{3,60}?)\s(?:in|into|under|inside|within|below|to)\s(?:the\s)?[`'\"]?$",
+    re.IGNORECASE,
+)
+
+
+def _special_things(rule: str, bad: Sequence[_Named]) -> str:
+    """Return what a rule forbids in a folder if that is not everything there, as "feature flags" in "no feature flags in src/core"."""
+    at = min(thing.at for thing in bad if thing.what is _What.PATH)
+    found = _DIRECT_OBJECT.search(rule[: at + (rule[at] in "`'\"")])
+    if found is None or _CHANGE_ONLY.search(found["words"]):
+        return ""
+    return " ".join(word for word in found["words"].lower().split() if word not in _GENERAL_WORDS)
+
+
+_CHANGE_ONLY = re.compile(
+    r"\b(?:edit|touch|chang|modif|alter|delet|remov|renam|mov|overwrit|updat|fix|refactor|reformat|toccare|tocar)\w{0,8}\b",
+    re.IGNORECASE,
+)
+
+
 _MAY_READ = re.compile(
     r"\bread[- ]only\b|\bread access\b|\b(?:can|may|ok(?:ay)? to|allowed to|free to|fine to|darfst|kannst|could)\b[^.;,]{0,30}\b(?:read|look|view|open|lesen|ansehen)\b|\bread(?:ing)?\b[^.;]{0,30}\b(?:is|are) (?:ok|okay|fine|allowed)\b"
     r"|\b(?:read|look at|view|open)\w{0,3}(?:,| but) (?:not|never|don't)\b|\blesen\b.{0,20}\b(?:ok|okay|erlaubt|ja)\b",
@@ -1245,6 +1281,9 @@ def _paths(rule: str, bad: Sequence[_Named], where: Sequence[_Named], instead: s
         return Check(CheckKind.PATH, paths=("*",), unless=_few([*paths, "/tmp/"]))  # noqa: S108
     if _ONLY_NEW.search(rule) and not _EXISTING.search(rule):
         return Check(CheckKind.PATH, paths=_few(paths), new=New.ONLY)
+    if not reads and all(thing.within for thing in bad if thing.what is _What.PATH) and (special := _special_things(rule, bad)):
+        files = next((files for pattern, files in _FILE_KINDS if re.fullmatch(pattern, special, re.IGNORECASE)), ())
+        return Check(CheckKind.PATH, paths=_few(paths), files=files, new=New.ONLY) if files else None
     only_reads = _MAY_READ.search(rule)
     return Check(CheckKind.PATH, paths=_few(paths), access=Access.READ if reads and not only_reads else Access.WRITE)
 
@@ -1258,6 +1297,8 @@ _CHOOSES = re.compile(
 def _only_one_of_family(rule: str, wanted: Sequence[_Named]) -> Check | None:
     """Compile "we use pnpm here" to a check that forbids the other programs of the same family."""
     names = [thing.text.split()[0] for thing in wanted if thing.what is _What.COMMAND]
+    if any(thing.what is _What.FLAG or "=" in thing.text or " -" in thing.text for thing in wanted):
+        return None  # a rule on how the program is called
     for name in names:
         family = next((family for family in v.FAMILIES if name in family), None)
         if family is not None and not re.search(r"\b(?:before|after|vor|nach|run|when|wenn)\b", rule, re.IGNORECASE):
@@ -1469,6 +1510,9 @@ def _branch_names(rule: str) -> Check | None:
         and len(prefixes) < 2
     ):
         return None  # a rule on some branches only
+    example = _FOR_EXAMPLE.search(rest)
+    if prefixes and example and example.start() < rest.index(prefixes[0]) and len(prefixes) < 3:
+        return Check(CheckKind.BRANCH, words=("*/*",))  # only an example of a type
     return Check(CheckKind.BRANCH, words=_few([_with_ticket(rest, prefix) for prefix in prefixes])) if prefixes else None
 
 
@@ -1983,7 +2027,11 @@ def _flag_required(rule: str) -> Check | None:
     flags += [
         thing.text for thing in named if _ENV.fullmatch(thing.text) and not any(flag.endswith(thing.text) for flag in flags)
     ]
-    without = re.search(r"\b(?:without|ohne)\b", rule, re.IGNORECASE)
+    without = re.search(
+        r"\b(?:without|ohne|sans|sin)\b|\b(?:never|don't|do not|nie|nicht)\b[^.;]{0,20}\b(?:forget|omit|skip|leave (?:out|off|away)|drop|miss|vergessen|vergiss|weglassen)\b",
+        rule,
+        re.IGNORECASE,
+    )
     if (
         not flags
         or (_NEGATED.search(rule) and not without)

@@ -180,6 +180,8 @@ def _command(check: Check, call: ToolCall, branch: str) -> Result:
         if check.branch and command.program == "git":
             branch = _switched_to(command) or branch
         if any(runs(command, wanted) for wanted in check.words):
+            if not check.instead and _filters_output(command):
+                continue
             if check.branch and not _concerns(command, check.branch, branch):
                 continue
             if any(_is_made_right(command, entry, call) for entry in check.unless) or _is_run_as_wanted(command, check.instead):
@@ -192,6 +194,15 @@ def _command(check: Check, call: ToolCall, branch: str) -> Result:
         if check.instead and runs(command, check.instead):
             result = OBEYED
     return result
+
+
+_FILTERS = frozenset("grep egrep fgrep sed awk head tail less cat sort jq".split())
+_SHOW_FILES = frozenset("cat find ls fd head tail grep rg echo printf".split()) | {""}
+
+
+def _filters_output(command: ShellCommand) -> bool:
+    """Return whether a command filters what another prints. A rule that wants no other program is about files."""
+    return command.program in _FILTERS and command.source not in _SHOW_FILES and command.program != "sed"
 
 
 def _is_run_as_wanted(command: ShellCommand, instead: str) -> bool:
@@ -717,14 +728,27 @@ def changed_by(command: ShellCommand, *, reads: bool = False) -> Iterator[str]:
         yield from _read_arguments(command)
 
 
+def _changed_by_git(command: ShellCommand) -> Sequence[str]:
+    words, arguments = command.words[1:], _arguments(command.words)
+    if _created(command) or ("--staged" in words and "--worktree" not in words) or "--cached" in words or "--check" in words:
+        return ()  # A branch, or only the index.
+    if (
+        arguments[:1] == ["checkout"]
+        and len(arguments) == 2
+        and "--" not in words
+        and not re.search(r"/$|\.\w{1,8}$", arguments[1])
+    ):
+        return ()  # Rather a branch.
+    return arguments[1:] if arguments[:1] in (["rm"], ["mv"], ["checkout"], ["restore"], ["apply"]) else ()
+
+
 def _changed_arguments(command: ShellCommand) -> Sequence[str]:
     program, words = command.program, command.words[1:]
     arguments = [word for word in words if not word.startswith("-")]
     if program == "git":
-        arguments = _arguments(command.words)
-        if _created(command) or ("--staged" in words and "--worktree" not in words):
-            return ()  # A branch, or only the index.
-        return arguments[1:] if arguments[:1] in (["rm"], ["mv"], ["checkout"], ["restore"], ["apply"]) else ()
+        return _changed_by_git(command)
+    if "--dry-run" in words or program == "rsync" and "-n" in words:
+        return ()
     if program in _CHANGES_ALL or program == "mv":
         return arguments
     if program in _DOWNLOADS:
