@@ -225,12 +225,23 @@ def _start(
     group = values["run_id"] or new_group()
     named = [options.settings(benchmark, provider, values) for benchmark, provider in cells]
     wanted = [with_defaults(one, ctx.catalog) if "answering_model" in values else one for one in named]
+    _refuse_unused(wanted)
     subjects = [check(settings, context) for settings in wanted]
     single = len(cells) == 1 and values["run_id"]
     with run_each() as alone:
         for settings, subject in zip(wanted, subjects, strict=True):
             with alone(len(wanted) > 1):
                 start_run(ctx, context, group if single else _cell_id(group, settings), settings, subject, work)
+
+
+OF_ANSWERS = ("answer_prompt", "reader", "abstain_below", "judge", "judge_model", "judge_model_options", "judge_prompt")
+
+
+def _refuse_unused(wanted: Sequence[Settings]) -> None:
+    """Refuse flags about answers if none of the runs makes any."""
+    unused = [flag for name, flag in options.given().items() if name in OF_ANSWERS]
+    if unused and not any(settings.answering_model for settings in wanted):
+        raise click.UsageError(f"{unused[0]} is about answers, and nothing answers here. Give --answering-model.")
 
 
 def _cell_id(group: str, settings: Settings) -> str:

@@ -292,6 +292,8 @@ def test_a_broken_file_of_hypotheses_is_an_error_and_no_run(memeval: Invoke, fol
         ((*EVAL, "--search-k", "-1"), "-1 is not in the range x>=0"),
         ((*EVAL, "--force"), "--force continues an existing run"),
         ((*EVAL, "--retry-failed"), "--retry-failed continues an existing run"),
+        ((*EVAL, "--judge", "f1"), "--judge is about answers, and nothing answers here"),
+        ((*EVAL, "-m", "none", "--abstain-below", "0"), "--abstain-below is about answers"),
         (("results", "nobody"), "There is no run"),
         (("show-question", "tiny", "q9"), "no question 'q9'"),
     ],
