@@ -105,6 +105,7 @@ def run_prepared(ctx: Context, /, prepared: str, **values: Any) -> None:
     if values["model_options"]:
         changes["model_options"] = options.key_values(values["model_options"], "--model-option")
     new = with_defaults(Settings.from_json({**old.to_json(), **changes}), ctx.catalog)
+    _refuse_unused(answers=bool(new.answering_model))
     run_id = values["run_id"] or _cell_id(new_group(), new)
     phases = ORDER if values["evaluate"] else ORDER[:3]
     subject = check(new, context, Source(prepared, Phase.SEARCH), ctx.results)
@@ -139,6 +140,7 @@ def evaluate(ctx: Context, /, run: str | None, **values: Any) -> None:
         opened, subject = engine.reopen(ctx.results, name, subject_of(context))
         _report_salvaged(opened)
         with opened:
+            _refuse_unused(answers=bool(opened.settings.answering_model or opened.store.meta("hypotheses")))
             subject = subject.change_judge(opened, judge, force=values["force"])
             _perform(opened, subject, context, Work(values["concurrency"], (Phase.EVALUATE, Phase.REPORT)))
 
@@ -198,9 +200,11 @@ def _reuse(ctx: Context, context: RunContext, values: dict[str, Any]) -> None:
     with ctx.results.open(source.run) as store:
         refuse_client_run(store)
         settings = options.reusing(inherited(store, source.first), values)
+        hypotheses_given = bool(store.meta("hypotheses"))
     settings = with_defaults(settings, ctx.catalog, answers=source.first is not Phase.EVALUATE)
     if source.first is Phase.ANSWER and not settings.answering_model:
         raise click.UsageError("--phase answer requires --answering-model.")
+    _refuse_unused(answers=bool(settings.answering_model) or hypotheses_given)
     run_id = values["run_id"] or _cell_id(new_group(), settings)
     start_run(ctx, context, run_id, settings, check(settings, context, source, ctx.results), Work(values["concurrency"]))
 
@@ -225,7 +229,7 @@ def _start(
     group = values["run_id"] or new_group()
     named = [options.settings(benchmark, provider, values) for benchmark, provider in cells]
     wanted = [with_defaults(one, ctx.catalog) if "answering_model" in values else one for one in named]
-    _refuse_unused(wanted)
+    _refuse_unused(answers=any(settings.answering_model for settings in wanted))
     subjects = [check(settings, context) for settings in wanted]
     single = len(cells) == 1 and values["run_id"]
     with run_each() as alone:
@@ -237,10 +241,10 @@ def _start(
 OF_ANSWERS = ("answer_prompt", "reader", "abstain_below", "judge", "judge_model", "judge_model_options", "judge_prompt")
 
 
-def _refuse_unused(wanted: Sequence[Settings]) -> None:
-    """Refuse flags about answers if none of the runs makes any."""
+def _refuse_unused(*, answers: bool) -> None:
+    """Refuse flags about answers if there are none."""
     unused = [flag for name, flag in options.given().items() if name in OF_ANSWERS]
-    if unused and not any(settings.answering_model for settings in wanted):
+    if unused and not answers:
         raise click.UsageError(f"{unused[0]} is about answers, and nothing answers here. Give --answering-model.")
 
 

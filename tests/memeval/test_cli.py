@@ -588,3 +588,11 @@ def _delayed(call: Callable[..., Any], wait: Callable[[], Any]) -> Callable[...,
         return call(*args, **options)
 
     return slowly
+
+
+def test_flags_about_answers_are_refused_where_the_run_has_none(memeval: Invoke) -> None:
+    assert memeval(*EVAL, "--run-id", "r").exit_code == 0
+    for words in (("evaluate", "r"), ("run", "r"), ("eval", "--from", "r", "--phase", "evaluate")):
+        done = memeval(*words, "--judge", "f1")
+        assert done.exit_code == 2
+        assert "--judge is about answers" in done.stderr
