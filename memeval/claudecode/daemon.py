@@ -33,6 +33,7 @@ from memoryd.core.types import Message, Usage
 from memoryd.daemon.client import Client, start_daemon
 from memoryd.daydream.readers import make_llm, models_of
 from memoryd.llm.claude import PREFIX, is_login
+from memoryd.stores.layout import id_in_name
 
 PAUSE_SECONDS = 0.05
 WARM_SECONDS = 60.0
@@ -149,7 +150,9 @@ class MemoryDaemon:
 
     def memories(self) -> dict[str, str]:
         """Return the text of each memory file, keyed by id."""
-        return {path.stem: path.read_text("utf-8", "replace") for path in sorted(self._paths.memories.rglob("mem_*.md"))}
+        return {
+            id_in_name(path.name): path.read_text("utf-8", "replace") for path in sorted(self._paths.memories.rglob("*mem_*.md"))
+        }
 
     def stop(self) -> None:
         """Stop the daemon. None of its processes survive the call."""

@@ -120,7 +120,7 @@ class Primer:
         project = ProjectRegistry(Paths(state.memory_home).projects).resolve(cwd).id
         index = ""
         for source in self.states:
-            for file in sorted(Paths(source.memory_home).memories.rglob("mem_*.md")):
+            for file in sorted(Paths(source.memory_home).memories.rglob("*mem_*.md")):
                 target = Paths(state.memory_home).memories / f"project-{project}" / file.parent.name / file.name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_text(_PROJECT.sub(f"project: {project}", file.read_text("utf-8"), count=1), "utf-8")

@@ -528,6 +528,6 @@ def remembered(state: State, root: Path) -> list[str]:
     Those are ids, the project, and creation and end times.
     """
     builtin = [f"{path.partition('/memory/')[2]}\n{text}" for path, text in state.builtin_memory().items()]
-    files = sorted(Paths(state.memory_home).memories.rglob("mem_*.md"))
+    files = sorted(Paths(state.memory_home).memories.rglob("*mem_*.md"))
     plugin = [MEMORY_ID.sub("", _OF_THE_RUN.sub("", path.read_text("utf-8", "replace"))) for path in files]
     return [text.replace(str(root), "") for text in (*builtin, *plugin)]

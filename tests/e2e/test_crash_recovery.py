@@ -135,7 +135,7 @@ def test_nothing_is_lost_or_doubled_and_no_process_stays(tmp_path: Path) -> None
     assert len(killed) >= MIN_KILLED
     wait_until_read(paths, sessions[0])
 
-    kept = Counter(path.read_text().split("\n---\n", 1)[1].strip() for path in paths.memories.rglob("mem_*.md"))
+    kept = Counter(path.read_text().split("\n---\n", 1)[1].strip() for path in paths.memories.rglob("*mem_*.md"))
     said = {statement for session in sessions for statement in session.statements}
     assert len(said) == SESSIONS * TURNS
     assert {statement for statement in said if kept[statement] != 1} == set()

@@ -291,7 +291,7 @@ def test_memoryd_remembers_each_turn_as_a_memory_of_its_time(tmp_path: Path) -> 
     provider = opened("memoryd", tmp_path, {"settings": {"embedder": "hash"}, "keyExpansion": True})
     assert isinstance(provider, MemorydProvider)
     provider.ingest("one", garden()[:1])
-    files = sorted(path.read_text() for path in provider.store.folder("one").rglob("mem_*.md"))
+    files = sorted(path.read_text() for path in provider.store.folder("one").rglob("*mem_*.md"))
     assert len(files) == 4
     assert any("Good idea.\n(after: I like basil beside them.)" in text for text in files)
     assert all("2023-05-01T09:00:00" in text and "session: s1" in text for text in files)
@@ -327,7 +327,7 @@ def test_memoryd_gets_what_the_user_of_a_chat_said_and_nothing_of_people_with_na
     provider = opened("memoryd", tmp_path, {"settings": {"embedder": "hash"}})
     assert isinstance(provider, MemorydProvider)
     provider.ingest("one", [chat, talk])
-    files = [path.read_text() for path in provider.store.folder("one").rglob("mem_*.md")]
+    files = [path.read_text() for path in provider.store.folder("one").rglob("*mem_*.md")]
     assert [text.endswith("I grow basil.\n") for text in files if USER_TAG in text] == [True]
     provider.close()
 
