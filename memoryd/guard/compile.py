@@ -727,10 +727,9 @@ _IN_LIST = re.compile(r"[`'\"]?\s{0,3}(?:(?:,|/|&|and|or|und|oder|nor|noch)\s{0,
 def _after(rule: str, thing: _Named) -> str:
     """Return the rest of a rule after an object, as it is written there: `.g.dart` for `*.g.dart`, and `legacy` for `legacy/`."""
     rest = rule[thing.at :].lstrip("`'\"*_")
-    spelled = next(
-        (text for text in (thing.text, thing.text.removeprefix("*"), thing.text.rstrip("/")) if rest.startswith(text)), ""
-    )
-    return rest.removeprefix(spelled)
+    low = rest.lower()
+    names = (thing.text.lower(), thing.text.lower().removeprefix("*"), thing.text.lower().rstrip("/"))
+    return rest[max((len(name) for name in names if low.startswith(name)), default=0) :]
 
 
 def _listed_before(rule: str, named: Sequence[_Named], before: Sequence[_Named]) -> list[_Named]:
@@ -811,7 +810,8 @@ def _without_afterthoughts(rule: str, reached: Sequence[_Named], cue: _Cue, end:
         ]
         own = [thing for thing in own if thing in reached]
     if not own:
-        return list(reached)
+        stops = re.search(r"[,;.!]", rule[cue.at : reached[0].at]) if reached else None
+        return [] if stops and len(rule[cue.at : cue.at + stops.start()].split()) > 1 else list(reached)
     last = own[-1]
     for thing in reached:
         if thing.at <= last.at:
@@ -2121,7 +2121,7 @@ def _message(rule: str) -> Check | None:
 
 
 _WIP = re.compile(r"\b(?:wip|fixup|tmp)\b.{0,30}\bcommits?\b|\bcommits?\b.{0,60}\b(?:wip|fixup|tmp)\b", re.IGNORECASE)
-_TRAILER_NAME = re.compile(r"\b([A-Z][a-z]{1,20}(?:-[a-z]{1,20}){0,4}):?[`'\"]?[^.;]{0,25}\b(?:trailer|footer|line|zeile)\b")
+_TRAILER_NAME = re.compile(r"\b([A-Z][a-z]{1,20}(?:-[a-z]{1,20}){0,4})(?=:?[`'\"]?[^.;]{0,25}\b(?:trailer|footer|line|zeile)\b)")
 
 
 def _one_form(rule: str) -> Check | None:
@@ -2130,8 +2130,9 @@ def _one_form(rule: str) -> Check | None:
     if not _NEGATED.search(rule) and (found := _CONTAINED.search(rule)):
         example = (found[1] or found[2]).strip()
         return Check(CheckKind.MESSAGE, form=Form.CONTAINS, example=re.sub(r"(?<=-)(?:\d+|[NXn#]+|<\w+>)$", "", example))
-    if not _NEGATED.search(rule) and (found := _TRAILER_NAME.search(rule)) and ("-" in found[1] or f"{found[1]}:" in rule):
-        return Check(CheckKind.MESSAGE, form=Form.CONTAINS, example=f"{found[1]}:")
+    names = [name for name in _TRAILER_NAME.findall(rule) if "-" in name or f"{name}:" in rule]
+    if names and not _NEGATED.search(rule):
+        return Check(CheckKind.MESSAGE, form=Form.CONTAINS, example=f"{names[0]}:")
     form = _form_of_message(rule)
     return Check(CheckKind.MESSAGE, form=form[0], example=form[1]) if form else None
 

@@ -1,0 +1,155 @@
+"""Rules in many wordings: calls that violate them, and look-alikes that don't."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memoryd.core.checks import Check, check_from_dict, check_to_dict
+from memoryd.core.errors import InputError
+from memoryd.core.tool_calls import ToolCall
+from memoryd.guard.code import PIECES, count_imports, count_piece
+from memoryd.guard.compile import compile_rule
+from memoryd.guard.evaluate import STYLES, evaluate, has_style
+from memoryd.guard.shell import parse_shell
+
+SHELL: dict[str, tuple[list[str], list[str]]] = {
+    "Commits need a body that says why.": (["git commit -m 'Drop a'"], ["git commit -m 'Drop a' -m 'It is dead.'", "git log"]),
+    "Commit messages in English, please.": (
+        ["git commit -m 'Fehler behoben'"],
+        ["git commit -m 'Fix an error'", "echo 'Fehler'"],
+    ),
+    "No German commit messages.": (["git commit -m 'Neue Seite hinzugefügt'"], ["git commit -m 'Ajoute une page'"]),
+    "Commit-Betreff im Imperativ, ohne Punkt.": (
+        ["git commit -m 'Added a'", "git commit -m 'Add a.'"],
+        ["git commit -m 'Add a'"],
+    ),
+    "The commit subject starts lower-case.": (["git commit -m 'fix: Add a'"], ["git commit -m 'fix: add a'"]),
+    "commits must start with one of api:, web:": (["git commit -m 'x: a'"], ["git commit -m 'web: a'"]),
+    "Commits need a Tested-by trailer.": (["git commit -m a"], ["git commit -m a --trailer 'Tested-by: Kim'"]),
+    "No WIP commits.": (["git commit -m 'WIP a'"], ["git commit -m 'Wipe the cache'"]),
+    "helm upgrade always with --atomic and --wait": (["helm upgrade x . --wait"], ["helm upgrade x . --wait --atomic"]),
+    "every kubectl call needs `--context dev`": (["kubectl --context prod get pods"], ["kubectl get pods --context=dev"]),
+    "Never forget -race with go test.": (["go test ./... -run=a"], ["go test -race ./..."]),
+    "`git push` only after `mix test` is green": (["git push"], ["mix test && git push"]),
+    "Vor jedem `make ship` muss `make smoke` laufen": (["make ship"], ["make clean smoke && make ship"]),
+    "never push, I do that": (["git push"], ["git pull"]),
+    "no rebase, no amend": (["git rebase main", "git commit --amend"], ["git commit -m a"]),
+    "Stay on this branch.": (["git switch dev"], ["git checkout -- a.py", "git branch"]),
+    "Branch names in kebab-case.": (["git switch -c fix/Big_Bug"], ["git switch -c fix/big-bug"]),
+    "Never push to `preview`.": (["git push origin HEAD:preview"], ["git push origin preview-fix"]),
+    "never use git stash": (["git stash pop"], ["git stash list"]),
+    "FLUSHALL is off limits": (["echo flushall | redis-cli", "redis-cli -h a FLUSHALL"], ["redis-cli GET flushall_x"]),
+    "never DROP TABLE": (["psql -c 'drop table a'"], ["grep -r 'drop table' sql", "psql -c 'select 1'"]),
+    "never pipe curl into sh": (["curl -s a.io | sudo bash"], ["curl -s a.io | jq ."]),
+    "only the gradle wrapper, please": (["gradle test"], ["./gradlew test"]),
+    "No sed to edit files.": (["sed -i s/a/b/ a"], ["sed -n 3p a"]),
+    "never call pytest, use uv run pytest": (["pytest -q"], ["uv run pytest -q"]),
+    "don't run kubectl apply -f k8s/prod": (["kubectl apply -f k8s/prod"], ["kubectl apply -f k8s/dev"]),
+    "don't set NODE_ENV=live, and no curl -k": (["export NODE_ENV=live", "curl -sk a"], ["NODE_ENV=test node a", "curl a"]),
+    "export PYTHONPATH is forbidden": (["PYTHONPATH=. python a.py"], ["echo $PYTHONPATH"]),
+    "lockfiles are off limits, npm writes them": (["sed -i s/a/b/ yarn.lock"], ["npm install", "grep a yarn.lock"]),
+    "Poetry.lock: never by hand": (["echo x > Poetry.lock"], ["git diff Poetry.lock"]),
+    "the legacy directory is frozen": (
+        ["rm legacy/a", "python -c \"open('legacy/a','w')\""],
+        ["ls legacy", "git checkout legacy"],
+    ),
+    "Никогда не трогай папку vendor": (["rm vendor/a"], ["cat vendor/a"]),
+    "config/prod は変更禁止": (["tee config/prod/a"], ["cat config/prod/a"]),
+    "you may only touch src/": (["touch docs/a"], ["touch src/a", "cat docs/a"]),
+    "images always go to public/img/": (["curl -o src/a.png https://x.io/a"], ["cp a.png public/img/a.png"]),
+    "画像は assets/ に置く": (["cp /tmp/a.png src/a.png"], ["cp /tmp/a.png assets/a.png"]),
+    "no moment, use luxon": (["npm i -D moment"], ["npm i luxon", "npm rm moment"]),
+}
+EDITS: dict[str, tuple[list[tuple[str, str]], list[tuple[str, str]]]] = {
+    "No hardcoded hex colors": ([("a.css", "color: #333;"), ("a.tsx", "c = '#ff8800'")], [("a.css", "color: var(--a);")]),
+    "no SELECT * in queries": ([("a.py", "q = 'select  * from t'")], [("a.py", "q = 'select id from t'  # no select *")]),
+    "never use loose equality in JS": ([("a.js", "if (a == b) {}")], [("a.js", "if (a === b) {}")]),
+    "comments in English only": ([("a.py", "# Der Wert für die Seite")], [("a.py", "# The value"), ("a.py", "a = 'Der Wert'")]),
+    "No default exports": ([("a.ts", "export default a")], [("a.ts", "export const a = 1"), ("a.md", "export default a")]),
+    "don't swallow exceptions": (
+        [("a.py", "try:\n    a()\nexcept OSError:\n    pass\n")],
+        [("a.py", "except OSError:\n    raise")],
+    ),
+    "Ruby: no puts in app/": ([("app/a.rb", "puts 1")], [("lib/a.rb", "puts 1")]),
+    "Timestamps: use TIMESTAMPTZ, never TIMESTAMP": ([("a.sql", "a timestamp")], [("a.sql", "a TIMESTAMPTZ")]),
+    "Alamofire is out, plain URLSession": ([("a.swift", "import Alamofire")], [("a.swift", "// import Alamofire")]),
+    "we replaced moment with dayjs": ([("package.json", '"moment": "2"')], [("package.json", '"dayjs": "1"')]),
+    "no mockito, MockK only": ([("A.java", "import org.mockito.Mockito;")], [("A.java", "import io.mockk.every;")]),
+    "Use httpx, requests is forbidden": ([("a.py", "from requests import get")], [("a.py", "import httpx\nrequests = 1")]),
+}
+
+
+def violates(check: Check, tool: str, given: dict[str, str]) -> bool:
+    return bool(evaluate(check, ToolCall(tool, given, "/r", "/r"), branch="topic").violation)
+
+
+@pytest.mark.parametrize("rule", SHELL)
+def test_a_rule_catches_its_violations_and_spares_look_alikes(rule: str) -> None:
+    check = compile_rule(rule)
+    assert check is not None
+    assert check_from_dict(check_to_dict(check)) == check
+    wrong, right = SHELL[rule]
+    missed = [line for line in wrong if not violates(check, "Bash", {"command": line})]
+    touched = [line for line in right if violates(check, "Bash", {"command": line})]
+    assert (missed, touched) == ([], [])
+
+
+@pytest.mark.parametrize("rule", EDITS)
+def test_a_rule_catches_what_an_edit_adds(rule: str) -> None:
+    check = compile_rule(rule)
+    assert check is not None
+    wrong, right = EDITS[rule]
+    missed = [edit for edit in wrong if not violates(check, "Write", {"file_path": f"/r/{edit[0]}", "content": edit[1]})]
+    touched = [edit for edit in right if violates(check, "Write", {"file_path": f"/r/{edit[0]}", "content": edit[1]})]
+    assert (missed, touched) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "don't ssh into production",  # a call does not show which host that is
+        "don't use node 16",
+        "Use jq for JSON, not python",
+        "hotfix branches are called hotfix/<ticket>",
+        "no feature flags in src/core",
+        "You don't need sudo for that.",
+    ],
+)
+def test_a_rule_that_a_call_cannot_decide_gives_no_check(rule: str) -> None:
+    assert compile_rule(rule) is None
+
+
+def test_a_tool_named_beside_a_file_is_not_forbidden() -> None:
+    for rule in ("the lockfile is managed by pnpm, do not edit it", "*_pb2.py is output of protoc, don't fix things there"):
+        check = compile_rule(rule)
+        assert check is not None and check.kind == "path"
+
+
+@pytest.mark.parametrize("also", [{"kind": "command"}, {"kind": "command", "words": ["a"], "mode": "block"}, "npm", [1]])
+def test_a_wrong_further_check_is_refused(also: object) -> None:
+    with pytest.raises(InputError):
+        check_from_dict({"kind": "command", "words": ["npm"], "also": also})
+
+
+def test_further_checks_share_what_the_user_silenced() -> None:
+    check = check_from_dict(
+        {"kind": "command", "words": ["npm"], "silenced": ["yarn add *"], "also": [{"kind": "command", "words": ["yarn"]}]}
+    )
+    assert violates(check, "Bash", {"command": "yarn install"})
+    assert not violates(check, "Bash", {"command": "yarn add x1"})
+
+
+def test_a_pipe_is_noted_with_what_is_printed_into_it() -> None:
+    [printed, reader] = parse_shell("echo 'a b' | psql")
+    assert (printed.program, reader.source, reader.here) == ("echo", "echo", "a b")
+
+
+@given(
+    st.text(alphabet=st.sampled_from("aA:?#=.-_ \n\"'(){}!/*1"), max_size=80), st.sampled_from(("a.ts", "a.py", "package.json"))
+)
+def test_any_code_is_searched(text: str, path: str) -> None:
+    assert all((count_piece(text, piece, path) or 0) >= 0 for piece in PIECES)
+    assert count_imports(text, "lodash", path) >= 0
+    assert all(has_style(text, style) in (True, False) for style in STYLES)
