@@ -177,19 +177,20 @@ class _Watch:
         return self.ended is not ErrorKind.NONE
 
 
-@dataclass(frozen=True, slots=True)
 class _Price:
-    """The price of a model that the client does not know. It is nothing on a server of this machine."""
+    """The price of a model, if the client does not know it. It is nothing on a server of this machine."""
 
-    model: str
-    base_url: str
+    def __init__(self, model: str, base_url: str) -> None:
+        self._listed = load_prices().of(model)
+        self._otherwise = 0.0 if is_local(base_url) else None
 
     def of(self, usage: Usage) -> Usage:
+        """Return the usage with its cost, which is None if nobody knows the price."""
         if usage.cost_usd or not (usage.input_tokens or usage.output_tokens):
             return usage
-        if (price := load_prices().of(self.model)) is not None:
-            return replace(usage, cost_usd=price.cost(usage.input_tokens, usage.output_tokens))
-        return replace(usage, cost_usd=0.0 if is_local(self.base_url) else None)
+        if self._listed is None:
+            return replace(usage, cost_usd=self._otherwise)
+        return replace(usage, cost_usd=self._listed.cost(usage.input_tokens, usage.output_tokens))
 
 
 class OpenCode(BenchClient):

@@ -65,10 +65,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def bench(model: ModelServer, folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
+def bench(model: ModelServer, folder: Path, *flags: str, timeout: float = 300) -> subprocess.CompletedProcess[str]:
     variables = environment(folder) | {"MEMEVAL_CONFIG_PATH": str(folder / "conf"), "MEMEVAL_CACHE": str(folder / "cache")}
     made = command(model, folder, *flags)
-    done = subprocess.run(made, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(made, cwd=ROOT, env=variables, capture_output=True, text=True, timeout=timeout)
     until(lambda: processes_of(folder) == [], "a process is left")
     return done
 

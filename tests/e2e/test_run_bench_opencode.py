@@ -52,7 +52,7 @@ def test_arms_differ_in_memory_alone_and_a_killed_run_ends_with_all_of_them(mode
     started.kill()
     assert started.wait(HANGS_SECONDS) == -signal.SIGKILL
 
-    done = bench(model, folder, "--resume", "g", "--no-probe", "--opencode", opencode_binary())
+    done = bench(model, folder, "--resume", "g", "--no-probe", "--opencode", opencode_binary(), timeout=900)
     assert done.returncode == 0, done.stderr
     summary = json.loads(done.stdout)
     accuracy = {cell["arm"]: cell["metrics"]["accuracy"]["value"] for cell in summary["cells"]}
