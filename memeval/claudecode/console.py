@@ -20,7 +20,7 @@ from memeval.claudecode.families import FamilyOptions
 from memeval.claudecode.grid import lines_of
 from memeval.claudecode.planning import Estimate, Offer
 from memeval.claudecode.subject import history_of
-from memeval.core.errors import ConfigError, ProviderError
+from memeval.core.errors import ConfigError, ProviderError, RunError
 from memeval.report.terminal import print_json, print_table
 from memeval.results.files import ResultsDir
 
@@ -201,6 +201,22 @@ def daydream_fault(summary: Mapping[str, Any]) -> ProviderError | None:
         f"incomplete and the questions after them are unscored. {first}",
         fix=f"Correct the reader's model or login, then continue with --resume {summary['group']}.",
     )
+
+
+def unscored_fault(summary: Mapping[str, Any]) -> RunError | None:
+    """Return the error to end a command with if faults left a cell without any scored question, or None."""
+    empty = [cell for cell in summary["cells"] if cell.get("unscored") and _is_empty(cell)]
+    if not empty:
+        return None
+    return RunError(
+        f"Nothing could be scored in {len(empty)} of {len(summary['cells'])} cells because of faults "
+        f"({', '.join(map(_name, empty))}).",
+        fix=f"Continue with --resume {summary['group']}.",
+    )
+
+
+def _is_empty(cell: Mapping[str, Any]) -> bool:
+    return bool(sum(cell["unscored"].values()) >= cell["questions"]["total"])
 
 
 def faults_of(summary: Mapping[str, Any]) -> list[str]:

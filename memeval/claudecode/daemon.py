@@ -132,7 +132,9 @@ class MemoryDaemon:
             with closing(MemoryState(self._paths.state_db, SystemClock())) as state:
                 return state.runs(limit=MAX_RUNS)
         except MemorydError as error:
-            raise ProviderError(f"memoryd's state could not be read: {error.message}", fix=error.fix) from error
+            raise ProviderError(
+                f"memoryd's state could not be read, so the cost of memory is unknown: {error.message}", fix=error.fix
+            ) from error
 
     def remember_log(self, log: Path) -> None:
         """Request a day dream of a session's log."""

@@ -106,8 +106,8 @@ def is_limit(result: SessionResult) -> bool:
     )
 
 
-class DreamBreaker:
-    """Stops a cell after too many consecutive day dream failures, because later ones would fail as well."""
+class MemoryBreaker:
+    """Stops a cell after too many consecutive failures of the plugin or its day dreams. Later ones would fail as well."""
 
     def __init__(self, limit: int = GIVE_UP_AFTER) -> None:
         self._limit = limit
@@ -116,9 +116,9 @@ class DreamBreaker:
         self._fault: SessionResult | None = None
 
     def note(self, result: SessionResult) -> None:
-        """Record the result of a step with a finished day dream."""
+        """Record the result of a step that carries memory."""
         with self._lock:
-            failed = result.error is ErrorKind.DAYDREAM
+            failed = result.error in (ErrorKind.DAYDREAM, ErrorKind.PLUGIN)
             self._row = self._row + 1 if failed else 0
             if self._row >= self._limit:
                 self._fault = result

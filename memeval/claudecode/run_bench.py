@@ -231,7 +231,7 @@ def _perform(
     console.show_summary(summary, as_json=values["as_json"])
     if not values["as_json"]:
         console.show_files(results, summary)
-    if (fault := console.daydream_fault(summary)) is not None:
+    if (fault := console.daydream_fault(summary) or console.unscored_fault(summary)) is not None:
         raise fault
 
 

@@ -197,18 +197,20 @@ class SessionRunner:
         if not kept:
             environment |= NO_MODEL
         daemon = MemoryDaemon(place.state, environment)
+        result = SessionResult("")
         try:
             daemon.start()
             known = daemon.memories()
             result = self._session(step, place, environment, resume)
             settled = self._settled(daemon, dream=dream) if kept else MemoryReport(known)
         except ProviderError as error:
-            return replace(_plugin_fault(error), memory=_spent(daemon) or Usage())
+            return _plugin_fault(error, result, _spent_if_known(daemon))
         finally:
             daemon.stop()
-        memory = _spent(daemon)
-        if memory is None:
-            return _plugin_fault(ProviderError("memoryd's state could not be read, so the cost of memory is unknown."))
+        try:
+            memory = daemon.spent()
+        except ProviderError as error:
+            return _plugin_fault(error, result, Usage())
         outcome = self._seen(_with_problem(result, settled), place, before)
         return replace(
             outcome,
@@ -296,15 +298,16 @@ class SessionRunner:
                     if settled.problem:
                         break
             except ProviderError as error:
-                return replace(_plugin_fault(error), memory=_spent(daemon) or Usage())
+                return _plugin_fault(error, SessionResult(""), _spent_if_known(daemon))
             finally:
                 daemon.stop()
         result = _with_problem(SessionResult("", seconds=round(time.monotonic() - started, 3)), settled)
         written = {"plugin": memories.changed(known, settled.memories)}
         failing = {"failing": list(settled.failing)}
-        memory = _spent(daemon)
-        if memory is None:
-            return _plugin_fault(ProviderError("memoryd's state could not be read, so the cost of memory is unknown."))
+        try:
+            memory = daemon.spent()
+        except ProviderError as error:
+            return _plugin_fault(error, SessionResult(""), Usage())
         outcome = StepOutcome(result, files=settled.memories, written=written, daydreams=failing, memory=memory)
         self._charge(outcome)
         return outcome
@@ -329,15 +332,19 @@ NO_MODEL = {"MEMORYD_DAILY_TOKEN_BUDGET": "0"}
 """No model for day dreams. The memory of a question's session is discarded, so there is no point in reading its log."""
 
 
-def _spent(daemon: MemoryDaemon) -> Usage | None:
+def _spent_if_known(daemon: MemoryDaemon) -> Usage:
+    """Return what memory cost before another fault, which is reported instead of this one."""
     try:
         return daemon.spent()
     except ProviderError:
-        return None
+        return Usage()
 
 
-def _plugin_fault(error: ProviderError) -> StepOutcome:
-    return StepOutcome(SessionResult("", error=ErrorKind.PLUGIN, message=error.message, fix=error.fix or FIXES[ErrorKind.PLUGIN]))
+def _plugin_fault(error: ProviderError, result: SessionResult, memory: Usage) -> StepOutcome:
+    """Return the outcome of a step whose plugin failed. What its session cost is kept."""
+    fix = error.fix or FIXES[ErrorKind.PLUGIN]
+    failed = replace(result, text="", error=ErrorKind.PLUGIN, message=error.message, fix=fix)
+    return StepOutcome(failed, memory=memory)
 
 
 def _with_problem(result: SessionResult, report: MemoryReport) -> SessionResult:

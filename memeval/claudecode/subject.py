@@ -42,7 +42,7 @@ from memeval.claudecode.controls import (
     said_in,
 )
 from memeval.claudecode.families import FamilyOptions, options_of
-from memeval.claudecode.faults import CircuitBreaker, DreamBreaker, Patience, add_lost
+from memeval.claudecode.faults import CircuitBreaker, MemoryBreaker, Patience, add_lost
 from memeval.claudecode.processes import end_leftover_processes
 from memeval.claudecode.result import CellReport, family_scores, headline, memory_scores
 from memeval.claudecode.sandbox import Sandbox, Staged, State, short_hash
@@ -323,7 +323,7 @@ class CellWork:
     cache: SessionCache = SessionCache(None)
     decides: Mapping[str, Any] = field(default_factory=lambda: EMPTY)
     injected: Mapping[str, int] = field(default_factory=lambda: EMPTY)
-    dreams: DreamBreaker = field(default_factory=DreamBreaker)
+    dreams: MemoryBreaker = field(default_factory=MemoryBreaker)
 
     @property
     def replays(self) -> bool:

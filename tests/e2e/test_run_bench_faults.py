@@ -145,7 +145,7 @@ def test_a_replay_that_a_fault_ended_leaves_its_questions_unscored_until_a_resum
     flags = ("-b", "two", "--mode", "plugin", *QUICK)
     model.refuses = in_trouble(lambda body: not asks(FIRST, SECOND)(body), Trouble(status=500))
     faulty = bench(model, folder, *flags, "--run-id", "g")
-    assert faulty.returncode == 0, faulty.stderr
+    assert faulty.returncode == 1 and "Nothing could be scored in 1 of 1 cells" in faulty.stderr, faulty.stderr
     assert cell_of(faulty)["unscored"] == {"blocked": 2}
     assert cell_of(faulty)["metrics"]["accuracy"]["value"] is None
     assert not [body for body in model.requests if asks(FIRST, SECOND)(body)], "no question is paid for in vain"

@@ -13,12 +13,13 @@ from hypothesis import strategies as st
 
 from memeval.claudecode.client import read_stream
 from memeval.claudecode.clients import seconds_of
+from memeval.claudecode.console import unscored_fault
 from memeval.claudecode.contract import OUTSIDE_FAULTS, ErrorKind, SessionResult
 from memeval.claudecode.faults import (
     JUDGE_FAULT,
     PATIENCE_SECONDS,
     CircuitBreaker,
-    DreamBreaker,
+    MemoryBreaker,
     Patience,
     add_lost,
     forget_faults,
@@ -74,13 +75,21 @@ def test_a_lost_login_and_a_long_limit_end_the_run_at_once() -> None:
     assert "--wait" in raised.value.fix
 
 
-def test_three_failed_day_dreams_in_a_row_stop_a_cell() -> None:
-    breaker = DreamBreaker()
-    for kind in (ErrorKind.DAYDREAM, ErrorKind.DAYDREAM, ErrorKind.NONE, ErrorKind.DAYDREAM, ErrorKind.DAYDREAM):
+def test_three_failures_of_memory_in_a_row_stop_a_cell() -> None:
+    breaker = MemoryBreaker()
+    for kind in (ErrorKind.DAYDREAM, ErrorKind.DAYDREAM, ErrorKind.NONE, ErrorKind.DAYDREAM, ErrorKind.PLUGIN):
         breaker.note(ended(kind))
         assert breaker.fault is None
     breaker.note(ended(ErrorKind.DAYDREAM))
     assert breaker.fault is not None
+
+
+def test_a_cell_in_which_faults_left_nothing_scored_ends_the_command_with_an_error() -> None:
+    names = {"benchmark": "b", "arm": "off", "model": "m", "repeat": 1}
+    cell = {**names, "questions": {"total": 3}, "unscored": {"crash": 2}}
+    assert unscored_fault({"group": "g", "cells": [cell]}) is None
+    fault = unscored_fault({"group": "g", "cells": [cell, {**cell, "unscored": {"crash": 1, "blocked": 2}}]})
+    assert fault is not None and "1 of 2 cells because of faults (b off m)" in fault.message and "--resume g" in fault.fix
 
 
 def printed(*lines: dict[str, Any]) -> str:
