@@ -30,6 +30,9 @@ pytestmark = [pytest.mark.e2e, pytest.mark.slow]
 ARMS = ("off", "plugin", "blank", "placebo")
 SANDBOX = re.compile(r"/[^\s\"]*?/work/[0-9a-f]{12}/[0-9a-f]{12}")
 
+OF_SERVERS = re.compile("memoryd_|(list|read)_mcp_")
+"""Tools of the plugin, and those that OpenCode adds once there is a server of tools."""
+
 
 def client() -> tuple[str, ...]:
     return ("--client", "opencode", "--opencode", opencode_binary())
@@ -39,8 +42,8 @@ def shared(body: Body) -> str:
     """Return the part of a request that must be equal in all arms, as text."""
     kept = unmarked(body)
     texts = [block["text"] for block in kept["system"]]
-    kept["tools"] = [tool for tool in kept["tools"] if not tool["name"].startswith("memoryd_")]
-    kept["system"] = [texts[0], *"".join(texts).partition(ASKING)[1:]]
+    kept["tools"] = [tool for tool in kept["tools"] if not OF_SERVERS.match(tool["name"])]
+    kept["system"] = [texts[0].partition("\n<mcp_instructions>")[0], *"".join(texts).partition(ASKING)[1:]]
     kept["messages"] = [{**message, "content": message["content"][:1]} for message in kept["messages"]]
     return SANDBOX.sub("SANDBOX", json.dumps(kept, sort_keys=True, indent=1))
 
