@@ -82,7 +82,7 @@ def test_arms_differ_in_memory_alone_and_a_killed_run_ends_with_all_of_them(mode
     assert [arm for arm in ARMS if "Orvik museum" in given[arm]] == ["placebo"]
     replay, question = trajectories(folder, "g.two.plugin.claude-haiku-4-5")
     assert replay["written"]["plugin"]["new"]
-    assert "hook:UserPromptSubmit" in {item["via"] for item in question["injected"]["items"]}
+    assert {item["via"] for item in question["injected"]["items"]} & {"hook:SessionStart", "hook:UserPromptSubmit"}
     assert any(question["sources"].values()), "a memory goes back to its turn"
 
 
