@@ -45,6 +45,7 @@ from memoryd.daydream.quoted_signs import (
     COMMIT,
     CONCEDES,
     CONDITION,
+    CONSEQUENCE,
     DELIMITED,
     DIALOG,
     DIFF,
@@ -1108,7 +1109,7 @@ def _own_of_clause(clause: str, parts: _Removed) -> str:
         return clause
     first = min(found, key=lambda match: match.start())
     rest = clause[first.end() :]
-    if CONDITION.match(clause) and QUOTED_NEXT.match(rest):
+    if CONDITION.match(clause) and (QUOTED_NEXT.match(rest) or CONSEQUENCE.search(rest)):
         return clause
     if _words(rest) <= TINY_WORDS:
         return clause

@@ -93,7 +93,7 @@ LABEL = later(
     r"(?<!\w)(?:system|assistant|human|user|bot|agent|claude|chatgpt|gpt|copilot|gemini|llm|model|tool|server|result|answer|solution|suggestion|proposal|plan|"
     r"stack ?overflow|linter|compiler|ci|pipeline|you|your|he|she|they|hint|instructions?|policy text|issue|ticket|bug ?report|report|log|log ?file|output|stdout|stderr|error(?: message)?|stack ?trace|traceback|exception|e?-?mail|"
     r"message|comment|read-?me(?:\.md)?|web ?(?:page|site)|page|article|blog ?post|post|snippet|paste|excerpt|quote|quotation|diff|patch|pull request|"
-    r"acceptance criteri(?:a|on)|interview question|definition of done|tweet|toot|headline|slogans?(?: ideas)?|taglines?|motto|lyrics|poem|joke|story|role[ -]?play|scene|dialogue|fiction|riddle|song|proverb|saying|thought experiment|terms|disclaimer|ingredients|change ?log|announcement|press release|fun fact|fact|fortune cookie|til|debate|advice|tip|quiz|puzzle|trivia|hypothesis|premise|plot|meme|(?:counter-?)?examples?|recipe|scenario|test case|user story|draft|slide|poster|flyer|paragraph|sentence|clause|abstract|(?:bug|issue|ticket|page|slide|commit|pr) title|"
+    r"acceptance criteri(?:a|on)|interview question|definition of done|tweet|toot|headline|slogans?(?: ideas)?|taglines?|motto|lyrics|poem|joke|story|role[ -]?play|scene|dialogue|fiction|riddle|song|proverb|saying|thought experiment|terms|nit(?:pick)?|disclaimer|ingredients|change ?log|announcement|press release|fun fact|fact|fortune cookie|til|debate|advice|tip|quiz|puzzle|trivia|hypothesis|premise|plot|meme|(?:counter-?)?examples?|recipe|scenario|test case|user story|draft|slide|poster|flyer|paragraph|sentence|clause|abstract|(?:bug|issue|ticket|page|slide|commit|pr) title|"
     r"sms|whatsapp|telegram|signal|discord|teams|mattermost|messenger|description|transcript|chat|slack|conversation|thread|response|reply|claude(?:\.local)?\.md|agents\.md|gemini\.md|contributing(?:\.md)?|"
     r"\.?cursorrules|warning|notice|customer|vendor|reporter|colleague|letter|memo|prompt|text|"
     r"fehler(?:meldung)?|ausgabe|protokoll|nachricht|kommentar|seite|auszug|meldung|beschreibung|anfrage|bericht|kunde|"
@@ -143,6 +143,7 @@ GREETING = later(
     r"\s+(?!(?i:claude|agent|assistant|there|all)\b)[A-ZÄÖÜА-Я][\w’'. -]{0,40}[,!]\s*$|^\s*(?i:dear|sehr geehrte[rs]?|estimad[oa])\b[^\n]{0,60}[,!:]\s*$",
 )
 ROLE = later(
+    r"^\s*[\[(]?(?:speaker(?: ?\w{1,3})?|host|guest|narrator|interviewer|moderator|caller|voice-?over|announcer)(?:\s?[:：]|[\])])\s|"
     r"^\s*(?:\[|<)?\*{0,2}(?:human|user|assistant|claude|system|chatgpt|gpt|ai|bot|agent|customer|reporter|reviewer|him|her|them|he|she|they|friend|boss|colleague)\*{0,2}(?:\]|>)?\s?[:：]",
     re.IGNORECASE,
 )
@@ -157,7 +158,7 @@ DIFF = later(
 )
 PATCHED = later(r"^\+\S|^\+ {2,}")
 LOG = later(
-    r"^\s*(?:[\[(]?\d{4}[-/]\d{2}[-/]\d{2}[T ,]|[\[(]?\d{1,2}:\d{2}:\d{2}\b|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* +\d{1,2},? \d{2}:\d{2}|"
+    r"^\s*(?:[\w.-]{1,40}@[\w.-]{1,60} \S{1,80} [%$#>] \S|(?:In|Out) ?\[\d{1,5}\]:|make(?:\[\d{1,3}\])?: \*\*\*|exit(?:ed)?(?: with)?(?: code| status)? \d{1,3}[,:.] |[A-Z][\w.-]{1,30} \(\d{4}-\d\d-\d\d\) |[a-z_]{1,30}=\S{1,60} [a-z_]{1,30}=\S|[\[(]?\d{4}[-/]\d{2}[-/]\d{2}[T ,]|[\[(]?\d{1,2}:\d{2}:\d{2}\b|(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]* +\d{1,2},? \d{2}:\d{2}|"
     r"[\[(]?(?:trace|debug|info|notice|warn(?:ing)?|error|err!?|fatal|critical|fail(?:ed|ure)?|panic)[\])]?(?:\s?[:|]|\[|\s-)\s*\S|\[(?:trace|debug|info|notice|warn(?:ing)?|error|fatal)\]|"
     r"traceback \(most recent|File \"[^\"]{1,300}\", line \d|at [\w.$<>]+ ?\(|\w*(?:Error|Exception|Warning): |npm (?:err|warn)|error\[E\d+\]|"
     r"E {2,}|remote: |fatal: |hint: |Caused by: |goroutine \d|thread '[^']{1,60}' panicked|\* {1,3}(?:Connected|Trying)|"
@@ -316,7 +317,7 @@ SAID_BY_OTHERS = later(
 )
 # A location in a document before a colon. The content of that location follows.
 CITES = later(
-    r"\b(?:page|pp?\.|section|sect?\.|chapter|clause|article|paragraph|para|rule|slide|seite|kapitel|abschnitt|absatz|artikel|folie|chapitre|"
+    r"\b(?:art\.|page|pp?\.|section|sect?\.|chapter|clause|article|paragraph|para|rule|slide|seite|kapitel|abschnitt|absatz|artikel|folie|chapitre|"
     r"alinéa|sección|capítulo|página|раздел|глава|страница|стр\.)\s?(?:no\.?\s?)?\d|§\s?\d|第\s?\d{1,4}\s?[页章节条頁]",
     re.IGNORECASE,
 )
@@ -330,7 +331,7 @@ PASSED_ON = later(
 # messages: …") are excluded.
 ARTIFACT_LABEL = later(
     r"^\W*(?:(?:the|an?|my|our|this|new|next|sample|some|possible|here's the)\s+)?(?:[\w'’-]{1,20}\s+){0,2}?"
-    r"(?:(?:(?:answer|reply|response|message|e?-?mail|tweet|post|comment) (?:to|for) |(?:counter-?)?example of an? [\w -]{1,40}|slogan|tagline|motto|headline|caption|jingle|punchline|tooltip|placeholder|button (?:label|text)|label text|alt text|subtitle|hashtag)"
+    r"(?:(?:(?:answer|reply|response|message|e?-?mail|tweet|post|comment) (?:to|for) |(?:seed|mock|fake|demo|sample|test|dummy) (?:data|string|prompt|input)s?\s*$|(?:counter-?)?example of an? [\w -]{1,40}|slogan|tagline|motto|headline|caption|jingle|punchline|tooltip|placeholder|button (?:label|text)|label text|alt text|subtitle|hashtag)"
     r"(?: ideas?)?\b|(?:copy|wording|test data|sample (?:text|data|input)|dummy (?:text|data)|example (?:text|input|sentence)|fixture|text|line|"
     r"sentence|string|quote) (?:for|of|on|in) )[^:\n]{0,80}$",
     re.IGNORECASE,
@@ -474,7 +475,7 @@ REPLIES = later(
 # Wishes, requests and statements of other people, without a colon.
 OTHERS_WANT = later(
     r"(?<=[\w'’.]) (?:(?:also|always|now|just|really|still|often|usually|once|again) )?(?:(?:wants|wanted|asks|asked|tells|told|begs|begged|expects|expected|(?<=docs )want|(?<=they )want|(?<=rules )want) "
-    r"(?:that |us |me |you |me that |us that |everyone |everybody |people |all |to )|(?:insists|insisted|thinks|thought|believes|believed|says|said|claims|claimed|writes|wrote|demands|demanded|suggests|"
+    r"(?:viewers |readers |users |listeners |students |them |that |us |me |you |me that |us that |everyone |everybody |people |all |to )|(?:insists|insisted|thinks|thought|believes|believed|says|said|claims|claimed|writes|wrote|demands|demanded|suggests|"
     r"suggested|recommends|recommended|argues|argued|states|stated|decreed|requires|reckons) (?:that |we |one |you |to |us ))|"
     r"(?<=\w) (?:answered|replied|texted|pinged|messaged|told|wrote|posted|mailed|schrieb|schreibt|meldet|mailte|a écrit|escribió|написал)(?: (?:me|us|mir|uns|im chat|in the chat|with|back|on \w{1,20}))?,?(?= )|"
     r"\b(?:message|dm|mail|e-?mail|text|ticket|note|comment|post|memo|nachricht)\b[^.!?\n]{0,30}(?:\b(?:was|is|were) (?:to|that)|\bfrom \w{1,20},) |"
@@ -492,6 +493,11 @@ SAYS_ONESELF = later(
 # … and what the user agrees with
 AGREES = later(
     r"\b(?:i|we) (?:fully |totally |all )?(?:agree|think so too|want that|like that|do too)\b|\b(?:und|aber) (?:ich|wir)\b|\bso\b|\btherefore\b|\bdeshalb\b|\balso\b",
+    re.IGNORECASE,
+)
+# The user's own order after a condition that mentions what others say
+CONSEQUENCE = later(
+    r",\s*(?:then |please |bitte |dann |alors |entonces )?(?:always|never|do not|don['’]t|run|use|tell|ask|stop|immer|nie(?:mals)?|toujours|jamais|siempre|nunca|sempre|mai|всегда|никогда|zawsze|nigdy|altijd|nooit)\b",
     re.IGNORECASE,
 )
 CONDITION = later(
@@ -537,6 +543,7 @@ REQUESTS = later(
 )
 # A sentence that only supposes something.
 SUPPOSES = later(
+    r"^\W*(?:act|behave|talk|speak|answer|write) (?:as if|as though)\b|^\W*in (?:this|the|my|our|a) (?:game|story|play|scene|novel|quiz|exercise|movie|film)\b(?! (?:engine|repo|project|code|folder|module))|"
     r"^\W*(?:and |but |so |now )?(?:suppose|supposing|imagine|assume|assuming|let['’]?s (?:say|assume|pretend)|say (?:we|i|you|somebody|someone)\b|pretend|what if|what would|"
     r"would it|if (?:i|we|you|somebody|someone|they) (?:wrote|said|had|were|did|used|told|would)\b|"
     r"angenommen|stell dir vor|nehmen wir an|gesetzt den fall|supposons|imagine|imagina|supongamos|pongamos|допустим|представь|предположим)\b|^\W*(?:假设|假如|如果我说|想象)",
@@ -544,6 +551,9 @@ SUPPOSES = later(
 )
 # A sentence that mentions a rule only to deny it, abolish it, ask about it, or report it as hearsay.
 DISCLAIMS = later(
+    r"\b(?:don['’]?t|do not|didn['’]?t|did not) (?:have|need) to (?:always|ever)\b|\bneed(?:n['’]t| not) always\b|\b(?:it|that)(?:['’]s| is) (?:not|hardly) (?:true|correct|right|the case) that\b|"
+    r"\b(?:nobody|no one|no-one|niemand|keiner|personne|nadie|nessuno|ninguém|никто|nikt)(?: (?:ever|hat|je|nie|не|heeft|ha|nos|te|me|n['’]a|никогда|nigdy|jamais|nunca|mai)){0,2} (?:n['’]a (?:jamais )?)?(?:said|told|asked|wanted|gesagt|verlangt|gebeten|dit|demandé|dijo|dicho|pidió|pedido|detto|chiesto|disse|pediu|говорил|сказал|просил|mówił|powiedział|prosił|gezegd|gevraagd)\b|"
+    r"没有?人(?:说|要求|让)|谁说|誰も[^。]{0,30}(?:言って|頼んで)い?(?:ない|ません)|"
     r"^\W*(?:please )?(?:(?:give|list|name|tell|show|write) (?:me |us )?(?:\w{1,20} ){0,2}(?:reasons?|arguments?|pros|cons|ideas?)\b|(?:convince|persuade) (?:me|us)\b|let (?!me\b|us\b)[\w ]{1,24} know\b|til\b)|"
     r"\bich (?:habe |hab )?(?:nie(?:mals)?|nicht) [^.!?\n]{0,20}\b(?:gesagt|verlangt|gebeten|gewollt|behauptet)\b|\bich (?:sagte|bat|verlangte|wollte) (?:nie|nicht)\b|\bje n['’]ai (?:jamais|pas) (?:dit|demandé|voulu|écrit)\b|"
     r"\b(?:yo )?(?:nunca|no|jamás) (?:he |te |os |lo )*(?:dije|dicho|pedí|pedido|quise|escribí)\b|\bnon (?:ti )?ho (?:mai )?(?:detto|chiesto|voluto|scritto)\b|\b(?:nunca|não) (?:te )?(?:disse|pedi|quis|escrevi)\b|"
@@ -710,7 +720,7 @@ WRITE_VERBS = frozenset(
     "message dm ping text email mail answer reply respond write send forward post tweet announce publish name title entitle label caption call tag headline commit amend push "
     "print log echo output display show say shout whisper sing type enter paste submit draft compose prefill fill seed return raise throw insert put add append create open file "
     "translate proofread paraphrase przetłumacz popraw vertaal verbeter traduci correggi traduza corrija çevir přelož översätt oversæt käännä reformuliere formuliere reformule riformula reformula "
-    "search grep find look locate scan delete remove comment reword document describe speak read explain justify discuss debate evaluate assess question challenge defend criticise criticize rate analyse analyze "
+    "ignore store recognise recognize repeat copy quote cite search grep find look locate scan delete remove comment reword document describe speak read explain justify discuss debate evaluate assess question challenge defend criticise criticize rate analyse analyze "
     "nenne nenn benenne benenn betitle beschrifte schreib schreibe antworte schick schicke sende poste melde verkünde gib zeige zeig drucke committe suche such finde tippe lösche "
     "nomme appelle intitule titre réponds écris envoie annonce publie poste affiche imprime montre cherche trouve crée ouvre ajoute mets supprime "
     "nombra llama titula etiqueta pon ponle responde respóndele contesta escribe escríbele envía envíale manda mándale anuncia publica muestra imprime busca encuentra crea abre añade borra "
@@ -738,7 +748,7 @@ NOUN_VERBS = frozenset(
 )
 # These make things as well as texts, so that the list after them may be the user's own.
 MAKING_VERBS = frozenset(
-    "create add insert put open append file return document describe seed prefill crée ouvre ajoute mets crea abre añade pon ponle apri aggiungi metti crie abra adicione создай открой добавь "
+    "store create add insert put open append file return document describe seed prefill crée ouvre ajoute mets crea abre añade pon ponle apri aggiungi metti crie abra adicione создай открой добавь "
     "utwórz otwórz dodaj maak voeg gib zeige zeig show display".split()
 )
 # Words that make what stands before a colon a rule's own topic
@@ -772,6 +782,12 @@ PASSED_ON_CJK = later(
 # A question without a question mark
 # What is said afterwards on the origin of an order
 SAID_LATER = later(
+    r"(?<!\bin )(?<!\bon )(?<!\bat )\b(?:the|an?|this|that) (?:input|string|phrase|utterance|sentence|line|prompt|wording) (?="
+    + _ORDER_START
+    + r")|\b(?:sentences?|strings?|phrases?|inputs?|utterances?|prompts?|words?|lines?) (?:like|such as) (?="
+    + _ORDER_START
+    + r")|"
+    r"\b(?:row|line|cell|column|field|entry|item|step|page) [\w.-]{1,10} (?:reads?|says?|contains|is) (?=" + _ORDER_START + r")|"
     r"\s[–—-]{1,2} ?(?:(?:that|this|it)(?:['’]s| is| was) (?:what|how) (?!i\b|we\b)|(?:says|said|sagt|laut|dixit|dit|dice|according to)\b|(?-i:[A-ZÄÖÜ][a-zß-ÿ]{2,20})\s*[.!]?\s*$)",
     re.IGNORECASE,
 )
