@@ -593,7 +593,7 @@ class Orchestrator:
         if not (self._scrub_due or self._listing_due) or self._markdown.size() > most:
             return
         if self._scrub_due:
-            self.scrub()
+            self.scrub(EDITOR_SECONDS)
         else:
             self._listing_due = False
             self._markdown.flush()
