@@ -175,7 +175,7 @@ def _dreamt(plan: Plan, number: int) -> Seen:
     return Seen("refines" if refines else "different")
 
 
-# A model played by hand.
+# A model played by hand
 
 
 class Asked:

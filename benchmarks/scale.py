@@ -219,7 +219,7 @@ def dreaming(_settings: Settings, size: int) -> Figures:
     return {"dream_s": row["seconds"], "dream_mib": row["peak_mb"], "dream_stop_ms": row["longest_stop_ms"]}
 
 
-# Through the daemon.
+# Through the daemon
 
 
 def through_daemon(settings: Settings, _size: int) -> Figures:

@@ -230,7 +230,7 @@ def decided(pairs: Sequence[LabelledQuery], guess: Array, data: Measured, limits
     print(f"    opposites merged {merged}, true statements dropped {dropped}")
 
 
-# The classifier that reads both texts.
+# The classifier that reads both texts
 
 
 def read_all(pairs: Sequence[LabelledQuery]) -> Array:

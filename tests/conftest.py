@@ -14,10 +14,10 @@ from hypothesis import HealthCheck, settings
 from jinja2 import Environment
 from jinja2.bccache import Bucket, BytecodeCache
 
-# On a slow machine an example takes longer, and with other examples on each run a test passes here and fails there.
+# On a slow machine, an example takes longer. With other examples on each run, a test would pass here and fail there.
 # Look for new ones with --hypothesis-profile=default.
 settings.register_profile("thorough", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("same", settings.get_profile("thorough"), max_examples=50)  # CI runs both
+settings.register_profile("same", settings.get_profile("thorough"), max_examples=50)  # CI runs both.
 settings.load_profile("same")
 
 OWN = ("MEMORYD_", "MEMEVAL_", "CLAUDECODE", "CLAUDE_PLUGIN_", "CLAUDE_CODE_", "ANTHROPIC_", "OPENAI_", "OPENROUTER_", "GIT_")
@@ -34,7 +34,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_finish() -> None:
-    """Leave the modules and tests out of garbage collection, which took a third of the collection of tests."""
+    """Exclude the modules and tests from garbage collection, which took a third of the collection of tests."""
     gc.freeze()
     gc.enable()
 
@@ -59,7 +59,7 @@ def _bundled_models_are_loaded_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def _nothing_waits_for_the_disk() -> Iterator[None]:
-    """Skip syncs to the disk in this process, since tests kill processes but never cut the power."""
+    """Skip syncs to the disk in this process, because tests kill processes but never cut the power."""
     from memoryd.core.db import Database
 
     prepare, use_write_ahead_log = Database._prepare, Database._use_write_ahead_log

@@ -1,4 +1,4 @@
-"""Imports only go downward, including those inside functions; each third-party library has one importer."""
+"""Imports go only downward, including those inside functions. Each third-party library has one importer."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SEPARATE = {
 }
 MAY_IMPORT_MEMORYD = ("memeval.providers.memoryd", "memeval.models", "memeval.claudecode", "memeval.console")
 SHARED = ("memoryd.core.types", "memoryd.core.files", "memoryd.core.errors", "memoryd.core.processes", "memoryd.core.student")
-"""What both packages are built on: values of model calls, durable files, the root of errors, child processes, statistics."""
+"""The foundations of both packages: values of model calls, durable files, the root of errors, child processes, statistics."""
 ONE_IMPORTER = {"mcp", "apscheduler", "watchdog", "hnswlib", "sqlite_vec", "networkx", "frontmatter", "openai", "apsw",
                 "onnxruntime", "tokenizers", "detect_secrets", "fastembed", "yaml", "pydantic", "snowballstemmer", "rich",
                 "starlette", "uvicorn", "jinja2", "markdown_it", "ray", "tree_sitter_bash", "psycopg",

@@ -15,14 +15,14 @@ TRIES = 5
 
 
 def patience() -> int:
-    """Return the factor for bounds on CPU time: 1, or more while coverage is measured, which slows Python code down."""
+    """Return the factor for limits on CPU time: 1, or more while coverage is measured, which slows Python code down."""
     return 1 if sys.gettrace() is None else 5
 
 
 def until(
     condition: Callable[[], object], what: str = "what was waited for did not happen", seconds: float = HANGS_SECONDS
 ) -> None:
-    """Return as soon as the condition holds; fail if it never does."""
+    """Return as soon as the condition holds. Fail if it never does."""
     deadline, pause = time.monotonic() + seconds, threading.Event()
     while not condition():
         assert time.monotonic() < deadline, what
@@ -30,7 +30,7 @@ def until(
 
 
 def once_within(seconds: float, work: Callable[[], object]) -> None:
-    """Run the work until one of a few attempts finishes in time, as a busy machine is sometimes slow, but a bug always is."""
+    """Run the work until one of a few attempts finishes in time, because a busy machine is slow only sometimes."""
     took = []
     for _ in range(TRIES):
         start = time.monotonic()

@@ -1,4 +1,4 @@
-"""Stands for a corpus' scoring script: equal words match."""
+"""Stands in for the scoring script of a corpus: equal words match."""
 
 from __future__ import annotations
 

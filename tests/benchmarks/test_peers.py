@@ -1,4 +1,4 @@
-"""The benchmark against peers: one run for each system, a table of all, and plain words for what is missing."""
+"""The benchmark against peers: one run for each system, a table of all systems, and clear messages about what is missing."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from memeval.core.poisoning import adapts, resists
 
 
 def test_pasted_text_stays_away_and_a_typed_rule_comes_back(tmp_path: Path) -> None:
-    result = dict(reversed(list(stories(tmp_path))))  # the first case of each category
+    result = dict(reversed(list(stories(tmp_path))))  # The first case of each category.
     for number, category in enumerate(("pasted text", "typed", "replaced")):
         folder = tmp_path / str(number)
         folder.mkdir()

@@ -1,4 +1,4 @@
-"""The series tool gives a session what the sessions before it left, as the hooks would."""
+"""The series tool gives a session the memories of the previous sessions, as the hooks would."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Playing the session reader: offers as the product makes them, answers through the product."""
+"""Playing the session reader: the product makes the offers and processes the answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stores under contract test. To add one, write a function that opens it in a scratch folder, and list it below."""
+"""The stores under contract test. To add a store, write a function that opens it in a scratch folder, and list it below."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def service(tmp_path: Path) -> MemoryStore:
 
 
 class SettledOrchestrator(Orchestrator):
-    """The service, which finishes its background work before each search, so that new items have vectors."""
+    """The service, finishing its background work before each search, so that new items have vectors."""
 
     def search(self, query: Query, k: int = 8) -> list[Hit]:
         assert self.settle(60)

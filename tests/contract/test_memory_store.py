@@ -1,4 +1,4 @@
-"""The contract of every MemoryStore; see memoryd.core.protocols.MemoryStore."""
+"""The contract of all MemoryStores, see memoryd.core.protocols.MemoryStore."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def test_all_of_an_empty_store_is_empty(store: MemoryStore) -> None:
     assert store.search(Query()) == []
 
 
-# search: order and size
+# Search: order and size.
 
 
 def test_hits_come_in_a_total_order_and_the_same_each_time(store: MemoryStore) -> None:

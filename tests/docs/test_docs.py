@@ -32,7 +32,7 @@ FENCE = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
 VARIABLE = re.compile(
     r"\b(_?MEMORYD_[A-Z_]*[A-Z]|CLAUDE_?[A-Z_]*[A-Z]|OPEN(?:AI|ROUTER)_[A-Z_]+|ANTHROPIC_[A-Z_]*[A-Z]|DISABLE_[A-Z]+)\b"
 )
-NO_VARIABLES = {"CLAUDE_VERSION", "CLAUDE_PROJECTS", "OPENROUTER_URL"}  # names of the Makefile and of modules
+NO_VARIABLES = {"CLAUDE_VERSION", "CLAUDE_PROJECTS", "OPENROUTER_URL"}  # Names of the Makefile and of modules.
 
 
 def read(name: str) -> str:
@@ -260,7 +260,7 @@ def test_every_document_can_be_found() -> None:
 
 
 def test_commands_in_the_documents_exist() -> None:
-    """Each `memoryd …` or `memeval …` line of a code block names an existing command, and `make …` a target."""
+    """Every `memoryd …` and `memeval …` line of a code block uses an existing command, and `make …` an existing target."""
     targets = set(re.findall(r"^([a-z0-9-]+):", read("Makefile"), re.MULTILINE))
     all_known = programs()
     for path in documents():

@@ -1,4 +1,4 @@
-"""The sample vault is what the store writes, and the README shows it unchanged."""
+"""The sample vault equals what the store writes, and the README shows it unchanged."""
 
 from __future__ import annotations
 

@@ -25,9 +25,9 @@ NOTE = "- You told me: "
 
 @dataclass
 class Rememberer:
-    """A scripted model for conversations, which gives a gold answer only if it is in its request along with the question.
+    """A scripted model for conversations. It gives a gold answer only if its request contains the answer along with the question.
 
-    If it is given a memory folder, it appends what was said to the notes there.
+    If it is given a memory folder, it appends the user's statements to the notes there.
     """
 
     golds: Mapping[str, Sequence[str]]
@@ -52,8 +52,8 @@ def _notes(body: Body, given: str) -> str:
 
 
 def command(model: ModelServer, folder: Path, *flags: str) -> list[str]:
-    # Memory of conversations needs a reader that judges: by rules alone only what is said as a rule becomes one.
-    # A run that is resumed keeps the settings that it began with, and refuses others.
+    # Memory of conversations needs a reader that judges: by rules alone, only statements said as rules become
+    # memories. A resumed run keeps the settings with which it started, and refuses others.
     reader = (
         ()
         if "--resume" in flags
@@ -72,7 +72,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def bench(model: ModelServer, folder: Path, *flags: str, timeout: float = 900) -> dict[str, Any]:
-    """Run a command and return its summary; no process of it remains."""
+    """Run a command and return its summary. No process of the command remains."""
     done = subprocess.run(
         command(model, folder, *flags), cwd=ROOT, env=environment(folder), capture_output=True, text=True, timeout=timeout
     )

@@ -29,7 +29,7 @@ WAIT_SECONDS = 120.0
 
 
 def claude_binary() -> str:
-    """Return the client named by CLAUDE_BIN. Since these tests are selected by a marker, a missing client is a failure."""
+    """Return the client specified by CLAUDE_BIN. Because these tests are selected by a marker, a missing client is a failure."""
     binary = os.environ.get("CLAUDE_BIN", "")
     if not binary or not Path(binary).exists():
         pytest.fail("CLAUDE_BIN does not name the Claude Code client: run 'make e2e', which installs it.")
@@ -45,7 +45,7 @@ def opencode_binary() -> str:
 
 
 def all_is_read(paths: Paths) -> bool:
-    """Return whether a daemon reports that all events are drained and all day dreams done."""
+    """Return whether a daemon reports that all events are drained and all day dreams are done."""
     try:
         status = Client(paths).call("memory_status")
     except DaemonError:
@@ -54,7 +54,7 @@ def all_is_read(paths: Paths) -> bool:
 
 
 def kill_daemons(paths: Paths) -> list[int]:
-    """Kill the daemons of a home and return their ids; one may exit in the meantime."""
+    """Kill the daemons of a home and return their ids. A daemon may exit in the meantime."""
     killed = []
     for pid in daemons_of(paths) or []:
         with contextlib.suppress(ProcessLookupError):
@@ -65,7 +65,7 @@ def kill_daemons(paths: Paths) -> list[int]:
 
 @dataclass
 class World:
-    """One isolated user. `plugin_flags` load the plugin; empty once it is installed."""
+    """One isolated user. `plugin_flags` load the plugin. They are empty once the plugin is installed."""
 
     folder: Path
     model: ModelServer
@@ -121,7 +121,7 @@ class World:
         return Client(self.paths).call(method, params)
 
     def wait_for_daydreams(self) -> None:
-        """Wait until all events are drained and all day dreams done."""
+        """Wait until all events are drained and all day dreams are done."""
         until(lambda: all_is_read(self.paths), "the day dreams did not end", WAIT_SECONDS)
 
     def kill_daemon(self) -> None:

@@ -1,4 +1,4 @@
-"""A scripted model behind the Messages API, on loopback. The answer only depends on the request."""
+"""A scripted model behind the Messages API, on loopback. The answer depends only on the request."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def tool_results(body: Body) -> list[Block]:
 
 @dataclass(frozen=True)
 class Trouble:
-    """How a request goes wrong: a status with headers, no answer at all, or an answer that is cut off."""
+    """The way in which a request fails: a status with headers, no answer at all, or a truncated answer."""
 
     status: int = 0
     headers: Mapping[str, str] = field(default_factory=dict)
@@ -66,10 +66,11 @@ class Trouble:
 
 
 class ModelServer:
-    """Answers with `brain(body)`, or with the fault from `refuses(body)`; records bodies and keys of all requests.
+    """Answers with `brain(body)`, or with the fault from `refuses(body)`. Records bodies and keys of all requests.
 
-    `readings` are the requests of an OpenAI-compatible reader, which `refuses_reader` refuses. `chats` are those of a client
-    that streams OpenAI's chat completions or responses, or Gemini's contents; they are answered with `chat(body)`.
+    `readings` are the requests of an OpenAI-compatible reader, which `refuses_reader` refuses. `chats` are the
+    requests of a client that streams OpenAI's chat completions or responses, or Gemini's contents. They are answered
+    with `chat(body)`.
     """
 
     def __init__(self, brain: Brain) -> None:
@@ -212,7 +213,10 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def response_events(blocks: list[Block]) -> Iterator[Body]:
-    """Yield an answer in the stream format of OpenAI's responses. A block with `raw` is an item of the output as it is."""
+    """Yield an answer in the stream format of OpenAI's responses.
+
+    A block with `raw` is an output item that is passed on unchanged.
+    """
     yield {"type": "response.created", "response": {"id": "resp"}}
     for number, block in enumerate(blocks):
         if block["type"] == "raw":
@@ -263,16 +267,16 @@ def chat_chunks(body: Body, blocks: list[Block]) -> Iterator[Body]:
     }
 
 
-# A line of a session as a reader of it is shown it, and what continues it.
+# A line of a session as shown to a reader, and what continues it.
 SAID = re.compile(r"^\[(\d+)\] (USER|ASSISTANT)[^:\n]{0,40}: (.*(?:\n[ \t]+.*)*)", re.MULTILINE)
 MAX_KEPT = 40
 LIKES = re.compile(r"\b(?:hate|prefer|love|never|always)\b")
-# What a session should know at its start, as a model would tell from the rest.
+# What a session should know at its start, as a model would select it.
 LASTS = re.compile(r"\b(?:Biscuit|Paediatrics)\b")
 
 
 def completion(body: Body) -> Body:
-    """Answer as an OpenAI-compatible endpoint that reads sessions: keep each sentence as a fact, the user's first."""
+    """Answer as an OpenAI-compatible endpoint that reads sessions. Keep each sentence as a fact, the user's sentences first."""
     shown = str(body["messages"][-1]["content"])
     found = sorted(SAID.finditer(shown), key=lambda match: match[2] != "USER")
     said = [(match[1], sentence) for match in found for sentence in re.split(r"(?<=[.!?])\s+", " ".join(match[3].split()))]
@@ -302,7 +306,7 @@ def completion(body: Body) -> Body:
 
 def message(body: Body, blocks: list[Block]) -> Body:
     return {
-        # One id for each answer: on resume the client joins messages that have the same.
+        # One id for each answer: on resume, the client joins messages that have the same id.
         "id": f"msg_{hashlib.sha256(json.dumps(body['messages']).encode()).hexdigest()[:24]}",
         "type": "message",
         "role": "assistant",

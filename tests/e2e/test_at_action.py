@@ -1,4 +1,4 @@
-"""Memory at the moment of action, with the real client: what a tool call and a subagent are given, and the cached prefix."""
+"""Memory at the moment of action, with the real client: the context of a tool call and of a subagent, and the cached prefix."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TASK = "Look through src/mailer.py and list its functions."
 
 @pytest.fixture
 def repo(world: World) -> Path:
-    """Return a repository with three memories, none of which a session is given at its start or prompts."""
+    """Return a repository with three memories that a session does not receive at its start or with its prompts."""
     world.extra |= {"MEMORYD_INJECT_SESSION": "false", "MEMORYD_INJECT_PROMPT": "false", "MEMORYD_HOOK_SECONDS": "4"}
     folder = world.repository("shop")
     (folder / "src").mkdir()

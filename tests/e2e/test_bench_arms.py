@@ -1,4 +1,4 @@
-"""The control arms with the real client: what each is given, and that nothing else differs between the arms' requests."""
+"""The control arms with the real client: what each arm is given. Nothing else differs between the requests of the arms."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ ADDED = (
     "UserPromptSubmit hook additional",
     "user instructions",
 )
-"""Parts of a message that only arms with the plugin or with notes have."""
+"""Parts of a message that occur only in arms with the plugin or with notes."""
 
 
 class Curator(Rememberer):
-    """A scripted model that also writes notes when it is asked to: everything that the user said."""
+    """A scripted model that also writes notes on request: everything that the user said."""
 
     def __call__(self, body: Body) -> list[Block]:
         given = conversation(body)

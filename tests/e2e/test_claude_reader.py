@@ -1,4 +1,4 @@
-"""After the user agreed, `claude -p` decides what is kept, with the session's login and without a trace in the client."""
+"""After the user agreed, `claude -p` decides what is kept. It uses the session's login and leaves no trace in the client."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def agree(world: World) -> None:
 
 def setup(world: World, *options: str) -> None:
     """Run the setup as a user does in a terminal without an API key."""
-    command = [sys.executable, "-P", "-m", "memoryd", "setup", *options]  # -P: the folder holds one called memoryd
+    command = [sys.executable, "-P", "-m", "memoryd", "setup", *options]  # -P: the folder contains a file called memoryd.
     environment = {name: value for name, value in world.environment.items() if not name.startswith("ANTHROPIC")}
     done = subprocess.run(command, env=environment, cwd=world.folder, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""The real Codex CLI beside the real Claude Code: what is learnt in one is known in the other."""
+"""The real Codex CLI beside the real Claude Code: memories from one client are available in the other."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Codex:
         return found
 
     def trust_hooks(self) -> None:
-        """Trust all hooks as the user would on Codex's screen."""
+        """Trust all hooks, as the user would on Codex's screen."""
         command = [self.binary, "app-server"]
         with subprocess.Popen(
             command, env=self.environment, cwd=self.world.folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -90,7 +90,7 @@ def test_a_rule_from_one_client_is_known_in_the_other(world: World) -> None:
     asked: list[str] = []
 
     def answer(body: Body) -> list[Block]:
-        if not any(tool.get("name") == "mcp__memoryd" for tool in body["tools"]):  # Codex starts servers beside the session
+        if not any(tool.get("name") == "mcp__memoryd" for tool in body["tools"]):  # Codex starts servers beside the session.
             return [use("exec_command", cmd=f"sleep 0.3; : {len(body['input'])}")]
         if not asked:
             asked.append("recall")

@@ -76,7 +76,7 @@ class Session:
         self.hook("Stop")
 
     def live(self, killed: list[int]) -> None:
-        """Append turns no faster than the kills, which take long on a busy machine."""
+        """Append turns no faster than the kills, which are slow on a busy machine."""
         self.log.parent.mkdir(exist_ok=True)
         self.hook("SessionStart", source="startup")
         for number in range(TURNS):
@@ -87,12 +87,12 @@ class Session:
 
 
 def kill_at_random(session: Session, stop: threading.Event, killed: list[int]) -> None:
-    """Kill the daemon at random times; another client (here the command line) restarts it immediately."""
+    """Kill the daemon at random times. Another client (the command line) restarts it immediately."""
     random_ = random.Random(7)
     paths = Paths(session.home)
     while not stop.wait(random_.uniform(0.02, 0.3)):
         killed += kill_daemons(paths)
-        # On a busy machine it may give up; then the next hook or the next round starts one.
+        # On a busy machine it may give up. Then the next hook or the next round starts one.
         command = [sys.executable, "-m", "memoryd", "daemon", "--start"]
         subprocess.run(command, env=session.environment(), capture_output=True, check=False)
 

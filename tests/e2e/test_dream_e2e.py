@@ -1,4 +1,4 @@
-"""Dreams with the real client: what the next session gets, and what does not come back."""
+"""Dreams with the real client: what the next session receives, and what does not return."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Brain = Callable[[Body], list[Block]]
 
 
 def asked(world: World, prompt: str, cwd: object) -> str:
-    """Return what the model is given for a prompt in a new session."""
+    """Return the context that the model is given for a prompt in a new session."""
     world.model.brain = lambda body: [say("done")]
     world.model.requests.clear()
     world.run(prompt, cwd)  # type: ignore[arg-type]
@@ -30,7 +30,7 @@ def asked(world: World, prompt: str, cwd: object) -> str:
 
 
 def calling(tool: str, **arguments: object) -> Brain:
-    """Return a model that calls one tool once, after searching for it if the client has not loaded it."""
+    """Return a model that calls one tool once. It first searches for the tool if the client has not loaded it."""
 
     def brain(body: Body) -> list[Block]:
         called = [block["name"] for message in body["messages"] for block in blocks(message) if block.get("type") == "tool_use"]
@@ -64,7 +64,7 @@ def test_after_a_dream_the_next_session_starts_with_its_governance_and_nothing_f
     assert "make lint-docs" in given
     assert "Friday" not in given
 
-    # The agent proposes it again, by the tool and in its own words.
+    # The agent proposes it again, with the tool and in its own words.
     world.model.brain = calling(REMEMBER, content="Never deploy the shop on Friday afternoons.", kind="rule", polarity="dont")
     world.model.requests.clear()
     world.run("What else should we keep in mind?", repo)

@@ -1,4 +1,4 @@
-"""First start with only Python: the plugin builds its environment alongside the first session, and loses nothing of it."""
+"""First start with only Python: the plugin builds its environment during the first session and loses nothing of it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_first_session_is_not_held_up_and_the_second_one_knows_it(world: Wor
 
     started = time.monotonic()
     world.run("From now on always run `make lint-docs` before you commit.", repo)
-    assert time.monotonic() - started < 30 or setup_state(world) not in ("ready", "failed")  # a busy machine is slow itself
+    assert time.monotonic() - started < 30 or setup_state(world) not in ("ready", "failed")  # A busy machine is itself slow.
     wait_until_ready(world)
 
     world.run("Is the setup done?", repo)

@@ -1,4 +1,4 @@
-"""The real Gemini CLI beside the real Codex CLI: what is learnt in one is known in the other."""
+"""The real Gemini CLI beside the real Codex CLI: memories from one client are available in the other."""
 
 from __future__ import annotations
 

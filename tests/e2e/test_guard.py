@@ -1,4 +1,4 @@
-"""Rules that bind, with the real client: the note reaches the model, a question and a refusal stop the call."""
+"""Binding rules with the real client: the note reaches the model, and a question or a refusal stops the call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.e2e
 
 
 def run(world: World, repo: Path, mode: str) -> tuple[str, str]:
-    """Let the scripted model touch a forbidden file. Return the request after it, and the result of the call."""
+    """Let the scripted model change a forbidden file. Return the request after it, and the result of the call."""
 
     def brain(body: Body) -> list[Block]:
         if not tool_results(body):
@@ -46,7 +46,7 @@ def test_a_rule_is_noted_asked_about_and_refused_in_the_real_client(world: World
 
     world.call("guard_mode", cwd=str(repo), id=id, mode="ask")
     request, result = run(world, repo, "ask")
-    assert not made.exists()  # nobody is there to be asked
+    assert not made.exists()  # Nobody is there to be asked.
 
     world.call("guard_mode", cwd=str(repo), id=id, mode="block")
     request, result = run(world, repo, "block")
@@ -56,7 +56,7 @@ def test_a_rule_is_noted_asked_about_and_refused_in_the_real_client(world: World
 
 def dead(world: World) -> None:
     world.kill_daemon()
-    (world.paths.home / "run" / "start.stamp").touch()  # so that none is started
+    (world.paths.home / "run" / "start.stamp").touch()  # Prevents a daemon from being started.
 
 
 def hung(world: World) -> None:

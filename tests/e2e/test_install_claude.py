@@ -20,7 +20,7 @@ RULE = "From now on always run `make lint-docs` before you commit."
 
 
 def installed_wheel(folder: Path) -> Path:
-    """Build the wheel and install it in an environment that finds its dependencies in that of the tests."""
+    """Build the wheel and install it in an environment that uses the dependencies of the test environment."""
     wheels = folder / "wheels"
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", str(wheels)]
     subprocess.run([*build, str(checkout(folder / "source"))], check=True)

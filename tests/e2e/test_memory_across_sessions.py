@@ -1,4 +1,4 @@
-"""End-to-end test of the main feature with the real client: one session's facts are known in the next."""
+"""End-to-end test of the main feature with the real client: facts of one session are known in the next."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def teach(world: World, repo: Path) -> None:
 
 
 def asked(world: World, prompt: str, cwd: Path) -> str:
-    """Return what the model is given for a prompt in a new session."""
+    """Return the context that the model is given for a prompt in a new session."""
     world.model.requests.clear()
     world.run(prompt, cwd)
     return conversation(world.model.main_requests()[0])
@@ -84,7 +84,7 @@ def test_recall_returns_it_to_the_model_and_survives_a_killed_daemon(world: Worl
         return [use(RECALL, query="Which port does the staging database use?")]
 
     world.model.brain = recaller
-    # On a busy machine the client may ask the model before it has heard from its MCP servers; the next session has them.
+    # On a busy machine, the client may ask the model before it has heard from its MCP servers. The next session has them.
     for _ in range(3):
         world.model.requests.clear()
         world.run("Which port does the staging database use?", repo)

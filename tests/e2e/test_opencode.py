@@ -1,4 +1,4 @@
-"""The real OpenCode beside the real Claude Code: what is learnt in one is known in the other."""
+"""The real OpenCode beside the real Claude Code: memories from one client are available in the other."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class OpenCode:
         options = {"baseURL": f"{world.model.url}/v1", "apiKey": "dummy"}
         provider = {"npm": "@ai-sdk/openai-compatible", "name": "Scripted", "options": options, "models": {"m1": {"name": "m1"}}}
         settings = {
-            "$schema": "https://opencode.ai/config.json",  # OpenCode would add it
+            "$schema": "https://opencode.ai/config.json",  # OpenCode would add it.
             "provider": {"scripted": provider},
             "model": "scripted/m1",
             "small_model": "scripted/m1",

@@ -1,4 +1,4 @@
-"""The arms with the real client: a scripted model only answers correctly if its request contains what it needs."""
+"""The arms with the real client: a scripted model answers correctly only if its request contains the necessary facts."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def test_a_history_that_is_imported_is_remembered_as_one_that_is_replayed_and_th
     (cell,) = bench(model, tmp_path, *IMPORTED, "--questions", QUESTIONS)["cells"]
     assert cell["metrics"]["accuracy"]["value"] == 1.0
     assert cell["history"] == "imported from session logs"
-    assert cell["sessions"]["total"] == 3  # the import and two questions
-    # A model's reading may differ from run to run; that of the rules does not.
+    assert cell["sessions"]["total"] == 3  # The import and two questions.
+    # A model's reading may differ from run to run. That of the rules does not.
     rules = (*IMPORTED, "--questions", QUESTIONS, "--plugin-setting", "reader=offline")
     (first,) = bench(model, tmp_path, *rules)["cells"]
     before = len(model.requests)
@@ -84,7 +84,7 @@ def test_a_primed_run_begins_with_the_memory_of_another_and_refuses_its_tasks(mo
     flags = (*IMPORTED, "--memory-from", "first")
     bench(model, tmp_path, *flags, "--questions", other, "--run-id", "second")
     (text,) = asked(model)
-    assert "the chlorine gives me a rash" in text  # a dislike from the history of the first run
+    assert "the chlorine gives me a rash" in text  # A dislike from the history of the first run.
     with pytest.raises(AssertionError, match="was seen by run first"):
         bench(model, tmp_path, *flags, "--questions", "maya-q1", "--run-id", "third")
 
@@ -113,7 +113,7 @@ def test_all_benchmarks_that_are_here_are_run_in_the_default_arms_by_one_command
 
 
 def _killed_after(model: ModelServer, folder: Path, requests: int, *flags: str) -> None:
-    """Start a command and kill it after the model got this number of requests."""
+    """Start a command and kill it after the model has received this number of requests."""
     wanted = len(model.requests) + requests
     done = subprocess.Popen(
         command(model, folder, *flags), cwd=ROOT, env=environment(folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -124,7 +124,7 @@ def _killed_after(model: ModelServer, folder: Path, requests: int, *flags: str) 
 
 
 def _result(lines: list[dict[str, Any]]) -> list[Any]:
-    """Return what must be the same however often a run was killed; ids of memories depend on the sandbox's path."""
+    """Return the parts that must not depend on how often a run was killed. Ids of memories depend on the sandbox's path."""
     return [(line["step"], line["answer"], line["status"], _texts(line["injected"]["items"]), _new(line)) for line in lines]
 
 

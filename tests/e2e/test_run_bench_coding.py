@@ -1,4 +1,4 @@
-"""Coding tasks with the real client: the scripted model only knows its request, and tests decide."""
+"""Coding tasks with the real client: the scripted model knows only its request, and tests decide."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ CONTROLS = {"off": 1, "plugin": 2, "blank": 1, "dreamed": 2, "history": 2, "note
 
 
 class Curator(Solver):
-    """A solver that also rewrites its notes when it is asked to: to the fact of the repository, if it was told it."""
+    """A solver that also rewrites its notes on request: to the fact of the repository, if it was told the fact."""
 
     def __call__(self, body: Body) -> list[Block]:
         text = request_text(body)
@@ -106,9 +106,9 @@ def test_asking_again_gives_forgetting_and_transfer_and_leaves_accuracy_alone(mo
 
 
 def test_a_session_with_a_shell_is_led_to_no_gold(tmp_path: Path) -> None:
-    """The session prints its environment, which names no folder with answers.
+    """The session prints its environment, which contains no path of a folder with answers.
 
-    The client names its own program, which `make e2e` puts below the project; that line is not run_bench's.
+    The client's own program is mentioned, which `make e2e` puts below the project. That line does not come from run_bench.
     """
 
     def looks(body: Body) -> list[Block]:
@@ -154,7 +154,7 @@ def _tasks(folder: Path, commit: str) -> Path:
 
 
 def _engineer(body: Body) -> list[Block]:
-    """Write the issue to the notes folder if there is one; the change itself is not tested here."""
+    """Write the issue to the notes folder if there is one. The change itself is not tested here."""
     given = conversation(body)
     folder = MEMORY_FOLDER.search(given)
     if "Resolve the following issue" not in given or not body.get("tools") or tool_results(body):
@@ -214,7 +214,7 @@ RIGHT = {"double": "2 * x", "half": "settle(x / 2)"}
 
 
 def _graded_tasks(folder: Path, clone: Path) -> Path:
-    """Create the two tasks with patches and tests that decide: the second one needs the rule that the first one states."""
+    """Create the two tasks with patches and tests that decide. The second task needs the rule stated by the first one."""
     clone.mkdir(parents=True)
     (clone / "calc.py").write_text(CALC)
     _git(clone, "init", "-q")

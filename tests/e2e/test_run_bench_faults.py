@@ -1,4 +1,4 @@
-"""A server that misbehaves, with the real client: a fault is no answer, and a resume gives the figures of an undisturbed run."""
+"""A faulty server with the real client: faults are not answers, and a resumed run has the same figures as an undisturbed one."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def cell_of(done: subprocess.CompletedProcess[str]) -> dict[str, Any]:
 def assert_same(cell: dict[str, Any], other: dict[str, Any]) -> None:
     """Compare the figures of two runs.
 
-    The scripted server counts tokens by the length of a request, in which the client writes numbers of varying length.
+    The scripted server counts tokens by the length of a request, and the client's requests contain numbers of varying length.
     """
     for key in ("questions", "unscored"):
         assert cell[key] == other[key]
@@ -99,7 +99,7 @@ def asks(*texts: str) -> Callable[[Body], bool]:
 
 
 def in_trouble(which: Callable[[Body], bool], trouble: Trouble, times: int = 10**6) -> Callable[[Body], Trouble | int]:
-    """Return a server's rule: the first requests of a kind go wrong."""
+    """Return a server's rule: the first requests of a kind fail."""
     left, lock = [times], threading.Lock()
 
     def refuses(body: Body) -> Trouble | int:

@@ -1,6 +1,7 @@
 """LongMemEval with the real client in all arms: three questions, in a tiny file of its format or in your own data.
 
-LONGMEMEVAL_DATA names a file of the data set, LONGMEMEVAL_QUESTIONS ids in it whose answers it contains literally.
+LONGMEMEVAL_DATA specifies a file of the data set. LONGMEMEVAL_QUESTIONS specifies ids of questions in it whose
+answers it contains literally.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ def offered(body: Body) -> list[str]:
 
 
 def settler(body: Body) -> list[Block]:
-    """Answer the question; settle the first offered line in other words, and drop the rest."""
+    """Answer the question, settle the first offered line in other words, and drop the rest."""
     if tool_results(body):
         return [say("Here it is.")]
     if ids := offered(body):
@@ -48,7 +48,7 @@ def settler(body: Body) -> list[Block]:
 
 
 def talk(world: World, repo: Path, *prompts: str) -> str:
-    """Run one session, resumed for each prompt after its log was read; return its id."""
+    """Run one session and resume it for each prompt after its log was read. Return its id."""
     session = ""
     for prompt in prompts:
         flags = ("--resume", session) if session else ()
@@ -83,14 +83,14 @@ def test_a_model_that_ignores_the_offer_keeps_nothing_and_is_not_asked_again_at_
 
 
 def without_marks(value: Any) -> Any:
-    """Remove cache markers from a request: they move with each turn, the cached content does not."""
+    """Remove cache markers from a request. They move with each turn, but the cached content does not."""
     if isinstance(value, dict):
         return {name: without_marks(entry) for name, entry in value.items() if name != "cache_control"}
     return [without_marks(entry) for entry in value] if isinstance(value, list) else value
 
 
 def text_form(messages: list[Body]) -> list[tuple[str, str]]:
-    """Return messages as role and blocks; a text counts as a list of one text block."""
+    """Return messages as role and blocks. A text is treated as a list of one text block."""
     out = []
     for message in without_marks(messages):
         content = message["content"]
@@ -100,7 +100,7 @@ def text_form(messages: list[Body]) -> list[tuple[str, str]]:
 
 
 def shared(bodies: list[Body]) -> list[tuple[int, int]]:
-    """Return for each request after the first the number of the previous one's blocks, and how many of them it starts with."""
+    """Return, for each request after the first, the previous one's number of blocks, and how many of them it starts with."""
     out = []
     for before, after in zip(bodies, bodies[1:], strict=False):
         old, new = text_form(before["messages"]), text_form(after["messages"])
@@ -116,6 +116,6 @@ def test_the_cacheable_prefix_with_offers_is_as_long_as_without(world: World, re
     talk(world, world.repository("shop"), *PROMPTS)
     bodies = world.model.main_requests()
     assert any(offered(body) for body in bodies) is (reader == "session")
-    # The first session may begin before the daemon answers, with fewer tools.
+    # The first session may start before the daemon responds, with fewer tools.
     assert len({json.dumps(without_marks(body["tools"]), sort_keys=True) for body in bodies[1:]}) == 1
     assert all(had == same for had, same in shared(bodies)), shared(bodies)

@@ -28,7 +28,7 @@ class Hooks:
         self.env = base_env(self.home, self.data)
 
     def as_shipped(self) -> None:
-        """Restore the timeouts of the real client, for tests of these."""
+        """Restore the timeouts of the real client, for tests of the timeouts."""
         shutil.copy(ROOT / "hooks" / "hook.py", self.plugin / "hooks")
 
     def payload(self, event: str = "Stop", **more: str) -> bytes:

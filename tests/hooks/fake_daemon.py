@@ -35,7 +35,7 @@ __all__ = [
 
 
 def read_request(link: socket.socket) -> tuple[bytes, bytes]:
-    """Return the first line (two over TCP) and, for a hook, its record."""
+    """Return the first line (two lines over TCP) and, for a hook, its record."""
     link.settimeout(BOUND_SECONDS)
     stream = link.makefile("rb")
     first = stream.readline()
@@ -47,7 +47,7 @@ def read_request(link: socket.socket) -> tuple[bytes, bytes]:
 
 
 class FakeDaemon:
-    """Listens in a home folder. `answer` is what hooks get; `behave(link)` replaces the whole behaviour."""
+    """Listens in a home folder. `answer` is what hooks receive. `behave(link)` replaces the whole behaviour."""
 
     def __init__(self, home: Path, answer: bytes = b"", behave: Callable[[socket.socket], None] | None = None) -> None:
         self.home = home
@@ -93,7 +93,7 @@ class FakeDaemon:
         return self.requests
 
     def close(self) -> None:
-        """Stop listening; the socket file remains, as after a kill."""
+        """Stop listening. The socket file remains, as after a kill."""
         self.listener.shutdown(socket.SHUT_RDWR)
         self.listener.close()
         self._thread.join(BOUND_SECONDS)
@@ -111,7 +111,7 @@ def copy_plugin(target: Path, launcher: str = "exit 0\n") -> Path:
 
 
 def make_patient(script: Path, limits: dict[str, Any]) -> None:
-    """Set longer timeouts in a copy of a script for tests of its output, since a busy machine is slow."""
+    """Set longer timeouts in a copy of a script for tests of its output, because a busy machine is slow."""
     text = script.read_text()
     for name, value in limits.items():
         text, changed = re.subn(rf"^{name} = .*$", f"{name} = {value!r}", text, flags=re.MULTILINE)

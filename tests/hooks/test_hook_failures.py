@@ -18,7 +18,7 @@ from tests.hooks.fake_daemon import BOUND_SECONDS, EVENTS, FakeDaemon
 from tests.waiting import once_within, until
 
 Make = Callable[..., FakeDaemon]
-GENEROUS_SECONDS = 1.5  # the limit is 0.3 s; test machines are busy. benchmarks/hooks.py measures
+GENEROUS_SECONDS = 1.5  # The limit is 0.3 s, but test machines are busy. benchmarks/hooks.py measures it.
 UNABLE = """
 
 def _unable(*arguments, **options):
@@ -32,7 +32,7 @@ def says_nothing(hooks: Hooks, event: str) -> None:
 
 
 def wait_for_start(hooks: Hooks) -> dict[str, str]:
-    """Wait until the launcher ran, and return its environment."""
+    """Wait until the launcher has run, and return its environment."""
     until(hooks.mark.exists, "nothing was started")
     return dict(line.partition("=")[::2] for line in hooks.mark.read_text().splitlines())
 
@@ -216,7 +216,7 @@ def test_a_started_daemon_leads_its_own_process_session_and_holds_no_pipe(hooks:
         f'ps -o sid= -p $$ > "{hooks.mark}.tmp"; echo $$ >> "{hooks.mark}.tmp"; mv "{hooks.mark}.tmp" "{hooks.mark}"\n'
         f"exec sleep {2 * BOUND_SECONDS:.0f}\n"
     )
-    hooks.run("Stop")  # reads the pipes to their end: a child that holds them would keep it until its limit
+    hooks.run("Stop")  # Reads the pipes to their end. A child that holds them open would keep it until its limit.
     wait_for_start(hooks)
     session, process = hooks.mark.read_text().split()
     os.kill(int(process), signal.SIGKILL)

@@ -24,7 +24,7 @@ def folder(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def memeval(folder: Path) -> Invoke:
-    """Return a function that runs a command; `Result.stdout` and `.stderr` are separate."""
+    """Return a function that runs a command. `Result.stdout` and `.stderr` are separate."""
 
     def invoke(*words: str) -> Result:
         where = [

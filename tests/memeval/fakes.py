@@ -1,6 +1,7 @@
 """A tiny benchmark, provider and model, and a kill switch at a chosen call: `python -m tests.memeval.fakes ARGS`.
 
-`MEMEVAL_TEST_KILL=search:3` ends the process with SIGKILL at the third search; `search+:3` right after its work.
+`MEMEVAL_TEST_KILL=search:3` ends the process with SIGKILL at the third search. `search+:3` does so right after the
+search is done.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def reached(point: str) -> None:
 
 @registry.benchmark_loader("tiny")
 class TinyBenchmark:
-    """Three cases of three sessions, two questions each; the last question of a case can't be answered."""
+    """Three cases of three sessions, with two questions each. The last question of a case can't be answered."""
 
     def __init__(self, spec: BenchmarkSpec, source: Path, options: Mapping[str, Any]) -> None:
         self.name = spec.name
@@ -160,7 +161,7 @@ class NotesProvider:
 
 
 class Parrot(Model):
-    """Repeats the best memory; costs a tenth of a cent."""
+    """Repeats the best memory. Costs a tenth of a cent."""
 
     def __init__(self, name: str, options: Mapping[str, Any]) -> None:
         self._name = name
@@ -192,7 +193,7 @@ registry.model("parrot")(Parrot)
 
 
 def _die_in_the_record() -> None:
-    """Kill at a record: `record:N` before the N-th record's transaction; `record+:N` right after it."""
+    """Kill at a record: `record:N` before the N-th record's transaction, `record+:N` right after it."""
     done = Run.done
 
     def dying(self: Run, *args: Any, **kwargs: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Build result files for tests from made-up records, with the code that builds real ones."""
+"""Build result files for tests from fictitious records, with the code that builds real ones."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _about() -> dict[str, Any]:
 
 
 def write(root: Path, data: Mapping[str, Any], name: str = "") -> Path:
-    """Write to a results folder, with the ledger line."""
+    """Write to a results folder, including the ledger line."""
     path = Path("v0.1") / f"{name or data['run_id']}.json"
     return ResultsDir(root).write(path, data)
 
@@ -114,7 +114,7 @@ K = (1, 3, 5, 10, 30, 50)
 
 
 def many(count: int = 60, right: int = 40, **changes: Any) -> list[Asked]:
-    """Return questions over all types, the first `right` of them right, in five cases, with retrieval curves."""
+    """Return questions over all types, the first `right` of them correct, in five cases, with retrieval curves."""
     types = ("fact_recall", "multi_hop", "temporal", "inference", "preference", "knowledge_update", "abstention")
     out = []
     for number in range(count):

@@ -89,10 +89,10 @@ def test_the_stop_flag_ends_a_wait() -> None:
 def test_a_budget_refuses_the_call_that_would_pass_it() -> None:
     budget = Budget(1.0)
     with budget.reserve(0.6) as settle, pytest.raises(BudgetError), budget.reserve(0.6):
-        settle(0.0)  # never reached: both calls at once could cost more than the budget
+        settle(0.0)  # Never reached: both calls at once could cost more than the budget.
     with budget.reserve(0.6) as settle:
         settle(0.5)
-    # the most expensive call so far is the estimate of an unknown one: 0.5 + 0.5 is the whole budget
+    # The most expensive call so far is the estimate of an unknown one: 0.5 + 0.5 is the whole budget.
     with pytest.raises(BudgetError), budget.reserve(None), budget.reserve(0.2):
         pytest.fail("more than the budget is promised")
     assert budget.spent == 0.5
@@ -117,7 +117,7 @@ def test_the_same_call_is_paid_once(tmp_path: Path) -> None:
 
 
 def test_the_payer_gets_its_own_call_again_as_if_it_were_new(tmp_path: Path) -> None:
-    """A run that is killed between the call and its record pays once and counts it once."""
+    """A run that is killed between the call and its record pays once and counts the cost once."""
     model = CountingModel()
     with paid_by("run1/answer/c/q"):
         first = guarded(model, tmp_path).complete(ASK)

@@ -38,7 +38,7 @@ def test_a_run_asks_every_question_and_reports_each_denominator(memeval: Invoke,
     cell = result["metrics"]["session.recall_any@5"]
     assert (cell["value"], cell["total"], cell["scored"], cell["skipped"]) == (1.0, 6, 3, 3)
     assert result["metrics"]["f1"]["scored"] == 6
-    assert result["abstention"]["recall"] == 0.0  # the parrot always finds a door
+    assert result["abstention"]["recall"] == 0.0  # The parrot always finds a door.
     assert result["usage"]["total"]["cost_usd"] == pytest.approx(0.006)
     assert result["index_backend"] == "json"
     assert result["prompts"]["answer"]["fact_recall"]["hash"] == result["questions"][0]["answer"]["prompt_hash"]
@@ -52,7 +52,7 @@ def test_a_failing_question_is_recorded_and_stays_in_the_denominator(memeval: In
     cell = result["metrics"]["f1"]
     assert (cell["total"], cell["scored"], cell["failed"]) == (6, 3, 3)
     assert cell["value"] == pytest.approx(cell["value_scored"] / 2)
-    assert result["metrics"]["session.recall_any@5"]["failed"] == 0  # it was searched nevertheless
+    assert result["metrics"]["session.recall_any@5"]["failed"] == 0  # It was searched nevertheless.
     assert result["questions"][1]["error"] == {"phase": "answer", "message": "ModelError: the model is away"}
 
 
@@ -63,7 +63,7 @@ def test_a_case_that_cannot_be_ingested_fails_its_questions_in_all_metrics(memev
     assert result["totals"]["failed"] == 2
     assert result["ingest"] == {"cases": 3, "failed": 1, "sessions": 6, "turns": 12}
     cell = result["metrics"]["session.recall_any@5"]
-    assert (cell["failed"], cell["skipped"]) == (1, 3)  # what has no evidence is skipped, failed or not
+    assert (cell["failed"], cell["skipped"]) == (1, 3)  # Questions without evidence are skipped, failed or not.
     assert result["metrics"]["f1"]["failed"] == 2
     assert result["questions"][2]["error"]["phase"] == "ingest"
 
@@ -90,7 +90,7 @@ def test_failed_questions_are_tried_again_when_that_is_asked_for(memeval: Invoke
     assert result_of("r")["totals"]["failed"] == 3
     assert memeval("eval", "--resume", "r").exit_code == 0
     assert result_of("r")["totals"]["failed"] == 3
-    with Run.resume(ResultsDir(folder / "results"), "r") as run:  # the index is repaired
+    with Run.resume(ResultsDir(folder / "results"), "r") as run:  # The index is repaired.
         data = run.store.meta("settings")
         run.store.set_meta("settings", {**data, "provider_options": {}})
     done = memeval("eval", "--resume", "r", "--retry-failed")
@@ -166,7 +166,7 @@ def test_the_budget_stops_a_run_before_it_is_passed_and_a_greater_one_ends_it(me
     assert stopped.exit_code == 3
     assert "budget" in stopped.stderr
     again = memeval("eval", "--resume", "r", "--budget-usd", "0.0035")
-    assert again.exit_code == 3  # earlier spending counts
+    assert again.exit_code == 3  # Earlier spending counts.
     assert memeval("eval", "--resume", "r", "--budget-usd", "1").exit_code == 0
     assert result_of("r")["usage"]["total"]["cost_usd"] == pytest.approx(0.006)
 
@@ -174,7 +174,7 @@ def test_the_budget_stops_a_run_before_it_is_passed_and_a_greater_one_ends_it(me
 def test_a_budget_counts_batches_of_a_case_that_is_not_done(memeval: Invoke) -> None:
     helped = ("eval", "-b", "tiny", "-p", "contextual-retrieval", "--provider-option", "embedder=hash")
     first = memeval(*helped, "--provider-option", "model=parrot", "--run-id", "r", "--budget-usd", "0.005", "--concurrency", "1")
-    assert first.exit_code == 3  # two calls a session: the third session of the first case is one call too much
+    assert first.exit_code == 3  # Two calls per session: the third session of the first case is one call too many.
     again = memeval("eval", "--resume", "r", "--budget-usd", "0.005", "--concurrency", "1", "--no-cache")
     assert again.exit_code == 3
     assert "0.0050 of 0.0050" in again.stderr
@@ -416,7 +416,7 @@ def test_answerer_and_judge_have_options_of_their_own(memeval: Invoke, result_of
     assert "no clear verdict on 6 of 6" in done.stderr
     settings = result_of("r")["settings"]
     assert (settings["model_options"], settings["judge_model_options"]) == ({"price": 0.002}, {"threshold": 0.2})
-    assert result_of("r")["metrics"]["llm_accuracy"]["unscored"] == 6  # it quotes, and never says yes or no
+    assert result_of("r")["metrics"]["llm_accuracy"]["unscored"] == 6  # It quotes, and never says yes or no.
 
 
 def test_a_forced_ingest_begins_with_empty_scopes(memeval: Invoke, result_of: Load, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Tests of the engine with a minimal subject: it knows subjects only by their protocol."""
+"""Tests of the engine with a minimal subject: the engine knows subjects only by their protocol."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CASES = ("a", "b", "c")
 
 
 class Echo:
-    """A subject that does all phases of a case at once, and stops the run at a given case."""
+    """A subject that does all phases of a case at once and stops the run at a given case."""
 
     benchmark = "echo"
     results_version = "v9.9"
@@ -126,7 +126,7 @@ def test_a_subject_that_has_changed_is_refused(tmp_path: Path) -> None:
     started(results, subject).close()
     with pytest.raises(RunError, match="has changed"):
         engine.reopen(results, "r", lambda run: Echo(Stop(), version="2"))
-    engine.reopen(results, "r", lambda run: subject)[0].close()  # the lock was released
+    engine.reopen(results, "r", lambda run: subject)[0].close()  # The lock was released.
 
 
 def test_a_change_of_code_between_starts_is_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

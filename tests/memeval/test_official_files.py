@@ -1,4 +1,4 @@
-"""Files of official code are used only if their hash is the pinned one, and are not needed to run."""
+"""Files of official code are used only if their hash is the pinned one, and are not needed for a run."""
 
 from __future__ import annotations
 

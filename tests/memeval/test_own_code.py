@@ -1,4 +1,4 @@
-"""Tests of user code: a Python object as a memory, a class by path, a judge by path, and the templates that `init` writes."""
+"""Tests of user code: a Python object as a memory, a class by path, a judge by path, and the templates written by `init`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memeval.core.errors import ConfigError, RunError
 
 
 class Words:
-    """Finds texts by common words; a class, created for each case."""
+    """Finds texts by common words. A class, created for each case."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []
@@ -38,7 +38,7 @@ class OneAtATime(Words):
 
 
 class ByUser:
-    """One object for all cases, with hits as mappings inside a mapping, as mem0 has them."""
+    """One object for all cases, with hits as mappings inside a mapping, as in mem0."""
 
     def __init__(self) -> None:
         self.users: dict[str, Words] = {}

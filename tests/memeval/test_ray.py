@@ -1,4 +1,4 @@
-"""Runs spread over a Ray cluster of two nodes on this machine, of which one is killed."""
+"""Runs spread over a Ray cluster of two nodes on this machine, one of which is killed."""
 
 from __future__ import annotations
 
@@ -166,15 +166,15 @@ def test_a_case_survives_the_way_to_a_node(folder: Path) -> None:
 
 
 class FakeError(Exception):
-    """Stands for ray.exceptions.RayError: a node died."""
+    """Stands in for ray.exceptions.RayError: a node died."""
 
 
 class FakeTaskError(FakeError):
-    """Stands for ray.exceptions.RayTaskError: the task raised."""
+    """Stands in for ray.exceptions.RayTaskError: the task raised an exception."""
 
 
 class FakeStream:
-    """The items of a task, of which the node dies after some."""
+    """The items of a task, whose node dies after some of them."""
 
     def __init__(self, items: Iterator[bytes], lives: float) -> None:
         self.items, self.lives = items, lives
@@ -185,7 +185,7 @@ class FakeStream:
 
 
 class FakeRay:
-    """Ray in this process. The streams die after as many items as `lives` says, the last entry for all others."""
+    """Ray in this process. The streams die after as many items as `lives` specifies. Its last entry applies to all others."""
 
     exceptions = SimpleNamespace(RayError=FakeError, RayTaskError=FakeTaskError)
 

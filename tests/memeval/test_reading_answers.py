@@ -53,7 +53,7 @@ def test_each_session_gets_a_note_and_the_answer_reads_the_notes_that_say_someth
     model = Listening(rules)
     made = answer(model, reading("con-session"), ASKED, PIECES)
     assert made.text == "Trondheim"
-    assert len(model.asked) == 3  # two sessions, one answer
+    assert len(model.asked) == 3  # Two sessions, one answer.
     assert "She likes boats." in model.asked[0]
     assert "weather" not in model.asked[2]
     assert made.usage.calls == 3
@@ -101,7 +101,7 @@ def test_a_threshold_is_chosen_where_withholding_is_worth_more_than_answering() 
     assert made.held_out == pytest.approx(0.8)
     assert made.ranking == 1.0
     assert calibrate(some((0.5, 1, 0, "a"))).threshold == 0.0
-    assert calibrate(some((1.0, 0, 1, "a"))).at_threshold == 0.0  # no confidence is above 1
+    assert calibrate(some((1.0, 0, 1, "a"))).at_threshold == 0.0  # No confidence is above 1.
 
 
 judged = st.builds(

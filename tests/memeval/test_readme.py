@@ -16,7 +16,10 @@ ROW = re.compile(r"^([\w.@]+) +[\d.]+ \[[\d., ]+\] +\d+ +\d+ +\d+ +\d+ +\d+$", r
 
 @pytest.mark.slow
 def test_the_command_of_the_readme_gives_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """BM25's numbers match exactly; of memoryd only rows and counts, since its numbers change with the product."""
+    """BM25's numbers match exactly.
+
+    For memoryd, only rows and counts are compared, because its numbers change with the product.
+    """
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MEMEVAL_CACHE", str(tmp_path / "cache"))
     block = re.search(r"^```console\n\$ (memeval eval .*?)\n(.*?)^```", README, re.DOTALL | re.MULTILINE)

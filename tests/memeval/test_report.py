@@ -1,4 +1,4 @@
-"""Checks cells of the report against counts made by hand."""
+"""Compares cells of the report with counts made by hand."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def score(metric: str, value: float | None, status: str = "scored") -> dict[str,
 
 
 class Records:
-    """Records of a run that is made by hand."""
+    """Records of a run that is created by hand."""
 
     def __init__(self) -> None:
         self.rows: list[QuestionRow] = []
@@ -146,7 +146,7 @@ def test_usage_and_latency_are_summed_by_phase_and_an_unknown_cost_stays_unknown
     )
     result = made.result()
     assert result["usage"]["total"]["cost_usd"] is None
-    assert result["times"]["latency"]["answer"]["count"] == 1  # cached answers were not measured
+    assert result["times"]["latency"]["answer"]["count"] == 1  # Cached answers were not measured.
 
 
 def test_a_result_without_questions_is_written_all_the_same() -> None:

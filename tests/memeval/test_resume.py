@@ -1,4 +1,4 @@
-"""kill -9 anywhere, then resume: the report equals that of an uninterrupted run except for times."""
+"""kill -9 anywhere, then resume. The report equals that of an uninterrupted run except for times."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_finished_run_that_is_resumed_stays_as_it_is(tmp_path: Path, undisturb
 
 
 class ReadingServer(ModelServer):
-    """Answers questions with a line of the memories, and judges whether the answer names a colour."""
+    """Answers questions with a line of the memories, and judges whether the answer contains the name of a colour."""
 
     def next(self) -> Reply:
         text = self.seen[-1]["messages"][-1]["content"]
@@ -120,13 +120,13 @@ def test_a_run_with_a_model_as_answerer_and_judge_survives_three_kills(tmp_path:
         assert whole.returncode == 0, whole.stderr
         asked = len(server.seen)
         assert memeval(tmp_path / "cut", *run, kill="ingest+:6").returncode == -signal.SIGKILL
-        for point in ("record:9", "record:4"):  # in the answer and in the evaluate phase, after the call and before its record
+        for point in ("record:9", "record:4"):  # In the answer and in the evaluate phase, after the call and before its record.
             assert memeval(tmp_path / "cut", "eval", "--resume", "r", kill=point).returncode == -signal.SIGKILL
         done = memeval(tmp_path / "cut", "eval", "--resume", "r")
         server.shutdown()
     assert done.returncode == 0, done.stderr
     assert report(tmp_path / "cut") == report(tmp_path / "whole")
-    assert len(server.seen) == 2 * asked  # no call is paid twice
+    assert len(server.seen) == 2 * asked  # No call is paid twice.
     cell = json.loads(report(tmp_path / "cut"))["metrics"]["llm_accuracy"]
     assert (cell["scored"], cell["unscored"]) == (6, 0)
     assert json.loads(report(tmp_path / "cut"))["usage"]["total"]["cost_usd"] == pytest.approx(0.001 * asked)
@@ -139,7 +139,7 @@ def test_calls_of_a_model_that_helps_to_ingest_are_counted_once_whatever_happens
            "model=parrot", "--run-id", "r"]  # fmt: skip
     whole = memeval(tmp_path / "whole", *run)
     assert whole.returncode == 0, whole.stderr
-    assert json.loads(report(tmp_path / "whole"))["usage"]["ingest"]["calls"] == 18  # 3 cases of 3 sessions of 2 turns
+    assert json.loads(report(tmp_path / "whole"))["usage"]["ingest"]["calls"] == 18  # 3 cases of 3 sessions of 2 turns.
     assert memeval(tmp_path / "cut", *run, kill="model:4").returncode == -signal.SIGKILL
     for point in ("model+:5", "record:2"):
         assert memeval(tmp_path / "cut", "eval", "--resume", "r", kill=point).returncode == -signal.SIGKILL
@@ -154,7 +154,7 @@ def test_an_interrupt_ends_a_run_tidily(tmp_path: Path, undisturbed: str) -> Non
     assert stopped.returncode == 130, stopped.stderr
     assert "Traceback" not in stopped.stderr
     status = json.loads(memeval(tmp_path, "status", "r", "--json").stdout)[0]
-    assert (status["state"], status["search"]) == ("stopped", "2")  # the search in progress is kept
+    assert (status["state"], status["search"]) == ("stopped", "2")  # The search in progress is kept.
     assert memeval(tmp_path, "eval", "--resume", "r").returncode == 0
     assert report(tmp_path) == undisturbed
 

@@ -25,7 +25,7 @@ PAGE = 4096
 
 
 def filled(path: Path) -> tuple[dict[int, QuestionRow], dict[Key, Record]]:
-    """Fill a run with small rows and rows of several pages, some of them deleted again."""
+    """Fill a run with small rows and rows of several pages, some of which are deleted again."""
     rows = {n: QuestionRow(n, f"case{n // 10}", f"q{n}", {"text": "word " * (n % 7 * 40), "n": n}) for n in range(QUESTIONS)}
     records = {}
     for n in range(QUESTIONS):

@@ -52,7 +52,7 @@ def test_shards_are_disjoint_and_together_the_selection(count: int, cases: int, 
     assert sorted(p for part in parts for p in part) == whole
     if len({everything[p].case_id for p in whole}) >= shards:
         homes = [{everything[p].case_id for p in part} for part in parts]
-        assert sum(map(len, homes)) == len(set().union(*homes))  # no case is ingested twice
+        assert sum(map(len, homes)) == len(set().union(*homes))  # No case is ingested twice.
 
 
 @pytest.mark.parametrize(

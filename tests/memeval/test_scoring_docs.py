@@ -1,4 +1,4 @@
-"""docs/scoring.md names every metric, judge, model and variant, and every option and placeholder."""
+"""docs/scoring.md lists all metrics, judges, models and variants, and all options and placeholders."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "scoring.md").read_text("utf-8")
 
 
 def own(parts: Registry) -> list[str]:
-    """Return the names of the built-in parts; other tests may register more."""
+    """Return the names of the built-in parts. Other tests may register more."""
     return [name for name in parts.names() if parts.get(name).__module__.startswith("memeval.")]
 
 

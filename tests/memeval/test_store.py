@@ -98,7 +98,7 @@ def test_questions_and_pieces_survive_json(text: str, names: list[str], kind: Qu
 
 
 def older(folder: Path) -> Path:
-    """Create a run.db as an older memeval made it, before rows had checksums."""
+    """Create a run.db as created by an older memeval, before rows had checksums."""
     folder.mkdir(parents=True)
     db = sqlite3.connect(folder / "run.db", isolation_level=None)
     migrate(db, "run.db", STEPS[:1])
@@ -139,7 +139,7 @@ def test_a_killed_runner_leaves_a_run_that_can_be_read_without_writing(tmp_path:
     made.set_meta("settings", {"benchmark": "sample"})
     copy = tmp_path / "copy" / "runs" / "killed"
     copy.mkdir(parents=True)
-    for name in ("run.db", "run.db-wal"):  # as after kill -9: rows are only in the WAL
+    for name in ("run.db", "run.db-wal"):  # As after kill -9: rows are only in the WAL.
         (copy / name).write_bytes((made.path.parent / name).read_bytes())
     made.close()
     before = (copy / "run.db").read_bytes()

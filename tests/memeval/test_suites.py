@@ -1,4 +1,4 @@
-"""Tests of suites: versioned lists of benchmarks that make one table."""
+"""Tests of suites: versioned lists of benchmarks that form one table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claude Code's own memory is imported with its text, scope and descriptions, or reported as left out."""
+"""Claude Code's own memory is imported with its text, scope and descriptions, or reported as excluded."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random damage of derived files: each is either harmless, or detected and repaired. A wrong answer is a failure."""
+"""Random damage of derived files is either harmless, or detected and repaired. A wrong answer is a failure."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def _literal_is_new(home: Path, inode: int) -> bool:
 
 
 def try_damage(whole: tuple[Path, object], folder: Path, seed: int) -> str:
-    """Damage one database of a copy; return "rebuilt", "whole" if nothing was necessary, else the problem."""
+    """Damage one database of a copy. Return "rebuilt", "whole" if nothing was necessary, otherwise the problem."""
     home, expected = whole
     chance = random.Random(seed)
     name, damage = DATABASES[seed % len(DATABASES)], chance.choice(DAMAGES)
@@ -117,7 +117,7 @@ def try_damage(whole: tuple[Path, object], folder: Path, seed: int) -> str:
         service = open_service(copy)
         try:
             first = answers(service)
-            # Vectors that a question finds damaged are made again in the background; until then words alone rank.
+            # Vectors that a query finds to be damaged are created again in the background. Until then, only words rank.
             noticed = bool(service.health().rebuilt)
             assert service.settle(60)
             if answers(service) != expected or (first != expected and not noticed):

@@ -67,7 +67,7 @@ COMPARER = Comparer()
 
 @st.composite
 def statements(draw: st.DrawFn) -> tuple[str, str]:
-    """Generate an older and a newer statement: about the same or another thing and value, in varied wordings."""
+    """Generate an older and a newer statement, about the same or another thing and value, in varied wordings."""
     if draw(st.booleans()):
         a, b, subject = draw(st.integers(2, 90)), draw(st.integers(91, 99)), draw(st.sampled_from(SUBJECTS))
         first, second = (text.format(s=subject, a=a, b=b) for text in draw(st.sampled_from(FRAMES)))
@@ -108,7 +108,7 @@ Pairs = Sequence[tuple[MemoryItem, MemoryItem]]
 
 
 def in_projects(said: Sequence[tuple[tuple[str, str], Source]]) -> Pairs:
-    """Return pairs, each in its own project, the second said a week later in another session."""
+    """Return pairs, each in its own project. The second statement is said a week later in another session."""
     out = []
     for number, ((first, second), source) in enumerate(said):
         made = {"project": f"pair-{number}", "source": source, "kind": Kind.NOTE}
@@ -163,7 +163,7 @@ class Ways:
         return self.dreamt(pairs)
 
 
-# Without shrinking, which would take minutes: what differs is listed pair by pair.
+# Without shrinking, which would take minutes: differences are listed pair by pair.
 @pytest.mark.slow
 @settings(max_examples=6, phases=[Phase.explicit, Phase.reuse, Phase.generate])
 @given(st.lists(st.tuples(statements(), st.sampled_from([Source.USER, Source.AGENT_STEP])), min_size=12, max_size=24))

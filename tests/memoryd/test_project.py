@@ -90,7 +90,7 @@ def test_a_renamed_remote_keeps_the_project(registry: ProjectRegistry, tmp_path:
 def test_another_repository_in_the_same_place_is_another_project(registry: ProjectRegistry, tmp_path: Path) -> None:
     repo = repository(tmp_path / "work", "https://github.com/acme/shop")
     before = registry.resolve(repo).id
-    (tmp_path / "keep").mkdir()  # holds the freed inode
+    (tmp_path / "keep").mkdir()  # Holds the freed inode.
     shutil.move(repo, tmp_path / "moved")
     other = repository(tmp_path / "work", "https://github.com/acme/site")
     assert registry.resolve(other).id != before
@@ -147,7 +147,7 @@ def test_no_part_of_a_remote_s_password_is_kept(url: str) -> None:
 
 
 def made_repository(folder: Path, commit: str = "") -> Path:
-    """Create a repository like `git init`; with a commit, also its log of HEAD."""
+    """Create a repository like `git init`. With a commit, also create its log of HEAD."""
     git = folder / ".git"
     (git / "logs").mkdir(parents=True)
     (git / "description").write_text("Unnamed repository.")

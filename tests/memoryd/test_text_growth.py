@@ -21,7 +21,7 @@ def test_the_functions_are_found_and_each_that_is_left_out_exists() -> None:
 
 def test_a_quadratic_function_is_noticed() -> None:
     def quadratic(text: str) -> None:
-        sum(1 for _ in text for _ in text)  # steps of the interpreter, as copying memory costs almost nothing per character
+        sum(1 for _ in text for _ in text)  # Steps of the interpreter, because copying memory costs almost nothing per character.
 
     power, _ = exponent(TextFunction("quadratic", quadratic, (str,)), "a", 200, tries=3)
     assert power > MAX_EXPONENT

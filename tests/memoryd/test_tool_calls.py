@@ -1,4 +1,4 @@
-"""What memoryd says about tool calls, as hooks print it."""
+"""What memoryd says about tool calls, as printed by hooks."""
 
 from __future__ import annotations
 

@@ -83,7 +83,7 @@ def test_files_in_new_folders_are_reported_by_their_own_or_their_folders_path(fo
 
 
 def test_a_storm_is_folded_into_few_calls(folder: Path, receiver: Receiver) -> None:
-    watcher = MemoryWatcher(folder, receiver, settle_seconds=0.5)  # a pause of the writer on a busy machine is shorter
+    watcher = MemoryWatcher(folder, receiver, settle_seconds=0.5)  # A pause of the writer on a busy machine is shorter.
     watcher.start()
     try:
         files = [folder / f"{number}.md" for number in range(200)]

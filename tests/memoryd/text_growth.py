@@ -1,4 +1,4 @@
-"""Discovers the public functions of memoryd that only take text, and measures how their cost grows."""
+"""Discovers the public functions of memoryd that take only text, and measures how their cost grows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import memoryd
 
-# Why some are left out. Everything else that takes only text or bytes is tried.
+# Reasons for the exclusions. All other functions that take only text or bytes are tried.
 LEFT_OUT = {
     "memoryd.daemon.client.error_from": "its texts come from the daemon, which bounds them",
     "memoryd.core.config.problem_of": "the standard library reads it, and the file is the user's own",
@@ -133,7 +133,8 @@ SEEDS = (
     "\ufeff",
 )
 MIN_SECONDS = 0.02
-# Growth by 8 costs a linear function 8 times as much, a quadratic one 64 times: the limit is between them, at n to the 1.5.
+# Growth by 8 costs a linear function 8 times as much, and a quadratic function 64 times. The limit is between them,
+# at n to the 1.5.
 MAX_EXPONENT = 1.5
 MAX_SECONDS = 1.5
 INFINITE = 9.9
@@ -174,16 +175,16 @@ def _text_kinds(function: Callable[..., object]) -> tuple[type, ...]:
         return ()
     try:
         hints = typing.get_type_hints(function)
-    except NameError:  # a type that is only imported for the checker
+    except NameError:  # A type that is imported only for the type checker.
         return ()
     kinds = tuple(hints.get(p.name) for p in parameters)
     return kinds if kinds and all(kind in (str, bytes) for kind in kinds) else ()
 
 
 def seconds(function: TextFunction, text: str) -> float:
-    """Return the CPU time of one call, whatever its result. The text's end is unique, since some functions cache texts.
+    """Return the CPU time of one call, whatever its result. The text's end is unique, because some functions cache texts.
 
-    The garbage collector is off, as its cost depends on all objects in the process and not on the text.
+    The garbage collector is off, because its cost depends on all objects in the process and not on the text.
     """
     text = f"{text} {next(_CALLS)}"
     given = [text if kind is str else text.encode("utf-8", "surrogatepass") for kind in function.kinds]
@@ -212,7 +213,8 @@ def repeated(seed: str, characters: int) -> str:
 def exponent(function: TextFunction, seed: str, characters: int, tries: int = 1) -> tuple[float, float]:
     """Return the power of the text's length with which the cost grows, and the seconds for eight times `characters`.
 
-    0 if even that takes less than MIN_SECONDS, which is not significant. INFINITE when one such text already takes too long.
+    Return 0 if even that takes less than MIN_SECONDS, which is not significant. Return INFINITE if one such text
+    already takes too long.
     """
     if (first := seconds(function, repeated(seed, characters))) > MAX_SECONDS:
         return INFINITE, first
@@ -221,12 +223,13 @@ def exponent(function: TextFunction, seed: str, characters: int, tries: int = 1)
         return 0.0, last
     sizes = [characters * factor for factor in (1, 2, 4, 8)]
     times = [min(seconds(function, repeated(seed, size)) for _ in range(tries)) for size in sizes]
-    # The steepest of the last two doublings and of both together: caches and start-up costs hide in the first.
+    # The steepest of the last two doublings and of both together, because caches and start-up costs are hidden in the
+    # first one.
     return math.log2(times[3] / max(times[1], 1e-4)) / 2, times[3]
 
 
 def steep(function: TextFunction, seed: str, characters: int) -> str:
-    """Return the problem with the function's cost for this seed, or an empty text. A suspicion is measured again."""
+    """Return the problem with the function's cost for this seed, or an empty text. A suspected problem is measured again."""
     for tries in (1, 3, 5):
         power, cost = exponent(function, seed, characters, tries)
         if power <= MAX_EXPONENT:

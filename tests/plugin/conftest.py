@@ -18,7 +18,7 @@ import pytest
 
 from tests.hooks.fake_daemon import BOUND_SECONDS, ROOT, base_env, make_patient
 
-SOON_SECONDS = 0.3  # for the proxy to give up on a daemon that is not there
+SOON_SECONDS = 0.3  # Until the proxy gives up on a daemon that is not there.
 INITIALIZE = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 
 
@@ -80,7 +80,7 @@ class Client:
         return answer
 
     def tools(self, id: int) -> list[str]:
-        """Return the names of the tools. A notification of changed tools may come first, when a daemon has started."""
+        """Return the names of the tools. A notification of changed tools may precede them if a daemon has started."""
         self.send("tools/list", id)
         while (answer := self.next()).get("id") != id:
             assert answer["method"] == "notifications/tools/list_changed"

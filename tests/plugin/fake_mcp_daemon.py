@@ -1,6 +1,6 @@
 """A daemon with minimal MCP support. As a script it takes the home folder and serves until it is killed.
 
-The tool `die` closes the connection without an answer, `echo` returns its arguments.
+The tool `die` closes the connection without an answer. The tool `echo` returns its arguments.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def result_of(message: dict[str, Any]) -> dict[str, Any]:
 
 
 class FakeMcpDaemon:
-    """Serves `memoryd/1 ping` and `memoryd/1 mcp`; other requests are closed. `received` contains the MCP messages."""
+    """Serves `memoryd/1 ping` and `memoryd/1 mcp`. Other requests are closed. `received` contains the MCP messages."""
 
     def __init__(self, home: Path, version: str = "fake") -> None:
         self.home = home
@@ -94,7 +94,7 @@ class FakeMcpDaemon:
         return [message.get("method", "") for message in self.received]
 
     def close(self) -> None:
-        """Close everything as after a kill: nothing listens, all links are cut, the endpoint file remains."""
+        """Close everything as after a kill: nothing listens, all links are cut, and the endpoint file remains."""
         for link in (self.listener, *self._links):
             with contextlib.suppress(OSError):
                 link.shutdown(socket.SHUT_RDWR)

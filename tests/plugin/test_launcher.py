@@ -176,7 +176,7 @@ def test_failures_in_a_row_wait_longer(launchers: Launchers) -> None:
     break_setup(launchers)
     for _ in range(3):
         before = time.time()
-        launchers.run("status")  # by hand it is tried at once
+        launchers.run("status")  # By hand, it is tried at once.
     assert launchers.builds() == 3
     assert before + 240 <= float(str(launchers.status()["retry_at"])) <= time.time() + 240
 

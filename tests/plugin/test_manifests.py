@@ -1,4 +1,4 @@
-"""The plugin's files are consistent, and all files that they name exist."""
+"""The plugin's files are consistent, and all files that they mention exist."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Installing the plugin with the real client: validation, marketplace, installation. Needs CLAUDE_BIN; no account, no network."""
+"""Installing the plugin with the real client: validation, marketplace, installation.
+
+Needs CLAUDE_BIN, but no account and no network.
+"""
 
 from __future__ import annotations
 

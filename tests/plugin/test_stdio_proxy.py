@@ -41,7 +41,9 @@ def test_messages_go_to_the_daemon_and_back(proxies: Proxies, daemon: FakeMcpDae
 
 
 def test_the_first_answer_comes_quickly(proxies: Proxies, daemon: FakeMcpDaemon) -> None:
-    once_within(1.0, lambda: proxies.client().ask("initialize", 0, **INITIALIZE))  # 0.4 s is wanted; test machines are busy
+    once_within(
+        1.0, lambda: proxies.client().ask("initialize", 0, **INITIALIZE)
+    )  # 0.4 s is the goal, but test machines are busy.
 
 
 def test_the_project_folder_that_the_client_names_is_reported(proxies: Proxies, daemon: FakeMcpDaemon) -> None:
@@ -120,7 +122,7 @@ def test_the_daemon_is_started_again_for_the_next_request(proxies: Proxies) -> N
     wait_until_gone(proxies.daemon_pids()[0])
     proxies.forget_attempts()
     answer = client.ask("tools/call", 2, name="echo", arguments={})
-    if "error" in answer:  # the proxy had not seen the daemon's end yet, so the call may have been done
+    if "error" in answer:  # The proxy had not noticed the daemon's end yet, so the call may have been executed.
         assert "Try again" in answer["error"]["message"]
         answer = client.ask("tools/call", 3, name="echo", arguments={})
     assert answer["result"]["content"][0]["text"] == "{}"

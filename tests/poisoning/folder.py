@@ -1,9 +1,10 @@
-"""Scores a folder of session logs that others wrote: foreign text that must never be the user's rule, and rules really typed.
+"""Score a folder of others' session logs: foreign text that must never become the user's rule, and typed rules.
 
-The folder holds the logs and an `index.json`, a list of `{"file", "kind", "hostile", "canary"}`; the canary is a word that only the
-sentence in question holds. `@CWD@` in a log stands for the session's folder. Only figures are printed, unless more is asked for.
+The folder contains the logs and an `index.json`, a list of `{"file", "kind", "hostile", "canary"}`. The canary is a
+word that occurs only in the sentence in question. `@CWD@` in a log stands for the session's folder. Only figures are
+printed, unless more is requested.
 
-Run it: python -m tests.poisoning.folder FOLDER [--kinds] [--failures] [--reader gullible]
+Run: python -m tests.poisoning.folder FOLDER [--kinds] [--failures] [--reader gullible]
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _SENTENCE = re.compile(r"(?<=[.!?。！？])\s+|\n+|\s[-–]\s")
 class GullibleModel:
     """A model that believes everything: each sentence of the log is the user's rule, said in the user's turns.
 
-    It is given the raw log as well, so it also proposes what the scanner held back. Its answer is grounded like any model's.
+    It is given the raw log as well, so it also proposes what the scanner excluded. Its answer is grounded like that of any model.
     """
 
     name = "endpoint"
@@ -40,7 +41,7 @@ class GullibleModel:
         self.log: list[str] = []
 
     def extract(self, passage: Passage) -> Extraction:
-        """Every sentence, cited as the user's."""
+        """Return all sentences, cited as the user's."""
         users = tuple(n for n, turn in enumerate(passage.turns, 1) if turn.kind is TurnKind.USER and not turn.sidechain)
         texts = [f"{turn.detail}\n{turn.text}" for turn in passage.turns] + self.log
         sentences = dict.fromkeys(sentence.strip() for text in texts for sentence in (text, *_SENTENCE.split(text)))
@@ -56,7 +57,7 @@ class GullibleModel:
 
 @dataclass(frozen=True)
 class Result:
-    """What became of one log's canary."""
+    """The result for one log's canary."""
 
     file: str
     kind: str
@@ -66,12 +67,12 @@ class Result:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether foreign text is the user's rule, or a typed rule is not kept as one."""
+        """Return whether foreign text is the user's rule, or a typed rule is not kept as one."""
         return (self.outcome in OUTCOMES[:2]) is self.hostile
 
 
 def score(folder: Path, gullible: bool = False) -> Iterator[Result]:
-    """Each log of the folder, read in a home of its own."""
+    """Read each log of the folder in its own home, and return the results."""
     for entry in json.loads((folder / "index.json").read_text("utf-8")):
         with tempfile.TemporaryDirectory() as place:
             found, ruled = _read(folder / entry["file"], Path(place), entry["canary"], gullible)
@@ -118,7 +119,7 @@ def _outcome(found: Sequence[MemoryItem], ruled: bool) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the figures; 1 when foreign text is the user's rule."""
+    """Print the figures. Return 1 if foreign text is the user's rule."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--reader", choices=("offline", "gullible"), default="offline")

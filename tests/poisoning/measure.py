@@ -1,6 +1,6 @@
-"""Reads the generated logs as the day dream does and counts what became of them.
+"""Reads the generated logs as the day dream does and counts the results.
 
-Run it: python -m tests.poisoning.measure
+Run: python -m tests.poisoning.measure
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ BUDGET = 600
 
 
 class Gullible:
-    """A reader that believes all: each line of a turn of the user is the user's rule for every project."""
+    """A reader that believes everything: each line of a user turn is the user's rule for all projects."""
 
     name = "offline"
 
     def extract(self, passage: Passage) -> Extraction:
-        """Every line, cited as the user's."""
+        """Return all lines, cited as the user's."""
         turns = [turn for turn in passage.turns if turn.kind is TurnKind.USER]
         return Extraction(
             tuple(
@@ -48,7 +48,7 @@ class Gullible:
 
 @dataclass
 class Figures:
-    """Counts of one channel: logs, those that became a memory, were given at a start, stood as the user's rule."""
+    """Counts of one channel: logs, and logs that became a memory, were given at a start, or were kept as the user's rule."""
 
     logs: int = 0
     memories: int = 0
@@ -58,7 +58,7 @@ class Figures:
 
 
 class Reader:
-    """A home of its own, with the offline reader or another."""
+    """A separate home, with the offline reader or another one."""
 
     def __init__(self, folder: Path, reader: Extractor | None = None) -> None:
         self._folder = folder
@@ -72,18 +72,18 @@ class Reader:
         (folder / "logs").mkdir()
 
     def close(self) -> None:
-        """Give everything back."""
+        """Release all resources."""
         self._store.close()
         self._state.close()
 
     def read(self, case: LoggedCase) -> tuple[list[MemoryItem], list[MemoryItem], bool]:
-        """The memories that hold the case's mark, all of them and those given at a start, and whether one is given as a rule."""
+        """Return the memories that contain the case's mark, those of them given at a start, and whether one is given as a rule."""
         Path(case.log.cwd).mkdir(parents=True, exist_ok=True)
         path = case.log.write(self._folder / "logs")
         return self.read_log(path, case.log.session, case.log.cwd, case.mark)
 
     def read_log(self, path: Path, session: str, cwd: str, mark: str) -> tuple[list[MemoryItem], list[MemoryItem], bool]:
-        """The same of a log that exists already."""
+        """Do the same with an existing log."""
         self._state.enqueue(str(path), session, cwd, "import")
         job = self._state.due_job()
         assert job is not None
@@ -99,12 +99,12 @@ class Reader:
 
 
 def is_rule(item: MemoryItem) -> bool:
-    """Whether a memory stands, or would stand once confirmed, as the user's rule."""
+    """Return whether a memory is the user's rule, or would be once confirmed."""
     return item.source is Source.USER and (item.polarity is not Polarity.KNOW or item.kind in (Kind.RULE, Kind.PREFERENCE))
 
 
 def measure(cases: Iterable[LoggedCase], folder: Path, reader: Gullible | None = None) -> dict[str, Figures]:
-    """The figures of each channel."""
+    """Return the figures of each channel."""
     out: dict[str, Figures] = {}
     reading = Reader(folder, reader)
     try:
@@ -125,7 +125,7 @@ def measure(cases: Iterable[LoggedCase], folder: Path, reader: Gullible | None =
 
 
 def table(figures: dict[str, Figures]) -> str:
-    """The figures as a Markdown table."""
+    """Return the figures as a Markdown table."""
     rows = [f"| {name} | {f.logs} | {f.memories} | {f.given} | {f.rules} |" for name, f in figures.items()]
     return "\n".join(["| channel | logs | became a memory | given later | as a rule |", "|---|---:|---:|---:|---:|", *rows])
 

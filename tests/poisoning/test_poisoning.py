@@ -1,6 +1,6 @@
-"""Foreign text never becomes the user's rule, whatever channel and wording it comes by; what was typed does.
+"""Foreign text never becomes the user's rule, regardless of channel and wording. Typed text does.
 
-A sample runs in the fast suite, all of it in the slow one. `python -m tests.poisoning.measure` prints the figures.
+A sample runs in the fast suite, and all of it in the slow suite. `python -m tests.poisoning.measure` prints the figures.
 """
 
 from __future__ import annotations

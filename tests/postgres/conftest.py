@@ -1,4 +1,4 @@
-"""One server for all tests of this folder; each test logs in as a new role, whose memories no other role sees."""
+"""One server for all tests of this folder. Each test logs in as a new role, whose memories no other role sees."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(scope="session")
 def database(server: Server, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A prepared database. Its owner is another role than the users of the tests, as in a team."""
+    """Return a prepared database. Its owner is not a role of the tests' users, as in a team."""
     server.execute("CREATE DATABASE shared")
     owner = PostgresStore(server.url(database="shared"), tmp_path_factory.mktemp("owner"), dimensions=1024)
     owner.size()

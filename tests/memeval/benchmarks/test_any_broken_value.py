@@ -1,4 +1,4 @@
-"""Whatever stands in a field instead of what belongs there: a loader reads it, or says which file and record is broken."""
+"""A field with any wrong value: a loader either reads it, or reports which file and record is broken."""
 
 from __future__ import annotations
 

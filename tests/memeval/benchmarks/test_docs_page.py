@@ -1,4 +1,4 @@
-"""The page on adding a benchmark, followed word by word."""
+"""The page on adding a benchmark, followed exactly."""
 
 from __future__ import annotations
 

@@ -268,7 +268,7 @@ def test_contextbench_scores_files_lines_and_blocks_of_what_was_retrieved(load: 
         score["metric"]: score["value"] for score in question_scores(Observation(case.questions[0], pieces, cut_offs=(1, 2)))
     }
     assert (scores["context_file_recall@1"], scores["context_line_precision@1"]) == (0.0, 0.0)
-    # b.py with 1 line and src/a.py with lines 1 to 10 and 21 to 25; needed are 9 to 12 there, and a line of a third file
+    # b.py with 1 line, and src/a.py with lines 1 to 10 and 21 to 25. Needed are 9 to 12 there, and a line of a third file.
     assert scores["context_file_recall@2"] == scores["context_file_precision@2"] == scores["context_block_recall@2"] == 0.5
     assert (scores["context_line_recall@2"], scores["context_line_precision@2"]) == (2 / 5, 2 / 16)
     assert not question_scores(Observation(case.questions[0], [Retrieved("of unknown source")], cut_offs=(1,)))
@@ -286,7 +286,7 @@ def test_contextbench_without_code_has_gold_only_and_a_missing_checkout_is_named
 
 
 def clone(folder: Path) -> Path:
-    """A folder in the form of the official repository, with the log of one base task."""
+    """Create a folder in the form of the official repository, with the log of one base task."""
     for subset, numbers in (("Lite", (1, 2)), ("Verified", (2,)), ("Multilingual", (3,)), ("Full", (1, 2, 3))):
         for number in numbers:
             record = task(number, hints_text=[], FAIL_TO_PASS=["test_a"]) | ({"version": "1.2"} if number == 1 else {})

@@ -73,7 +73,7 @@ def test_turns_have_speaker_role_and_the_caption_of_a_shared_photo(load: Open) -
         (["D"], (), (), ("D",)),
         (["D2:77"], (), ("s2",), ("D2:77",)),
         (["D30:5", "D1:2"], ("s1:2",), ("s1",), ("D30:5",)),
-        (["D10:2"], (), ("s3",), ("D10:2",)),  # that turn is blank
+        (["D10:2"], (), ("s3",), ("D10:2",)),  # That turn is blank.
         ([], (), (), ()),
     ],
 )

@@ -1,4 +1,4 @@
-"""The poisoning benchmark: what it generates, and what its scores say of memories of known behaviour."""
+"""The poisoning benchmark: what it generates, and how it scores memories of known behaviour."""
 
 from __future__ import annotations
 

@@ -173,4 +173,4 @@ def test_a_file_of_300_megabytes_is_read_in_the_memory_of_a_few_records(tmp_path
     done = subprocess.run([sys.executable, "-c", MEASURE, str(path)], capture_output=True, text=True, timeout=600, check=True)
     count, megabytes = map(int, done.stdout.split())
     assert count == number
-    assert megabytes < 80  # a record has 5 MB as bytes; bytes, parsed value, fields and case of it and the next
+    assert megabytes < 80  # A record has 5 MB as bytes. Bytes, parsed value, fields and case exist for it and for the next one.

@@ -1,4 +1,4 @@
-"""The rule-compliance benchmark: what it generates, and what it says of guards of known behaviour."""
+"""The rule-compliance benchmark: what it generates, and how it scores guards of known behaviour."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_every_spelling_and_every_mention_occurs(given: list[RuleSession]) -> No
 
 
 def test_no_call_is_both_a_violation_and_innocent_under_one_kind(given: list[RuleSession]) -> None:
-    for kind in set(KINDS) - {"check before commit"}:  # there the calls before decide
+    for kind in set(KINDS) - {"check before commit"}:  # The previous calls decide there.
         steps = [step for session in given if session.kind == kind for step in session.steps]
         bad = {repr(step.call) for step in steps if step.violates}
         assert not bad & {repr(step.call) for step in steps if not step.violates}, kind
@@ -140,7 +140,7 @@ def test_the_data_are_the_same_each_time_and_a_run_needs_a_session() -> None:
 @pytest.fixture
 def run(memeval: Invoke, folder: Path) -> Callable[..., RunResult]:
     def evaluated(provider: str, *options: str) -> RunResult:
-        # The name with an underscore is accepted, too.
+        # The name with an underscore is accepted as well.
         named = ("-b", "rule_compliance", "-p", provider, "--benchmark-option", "sessions=12", "--run-id", provider)
         done = memeval("eval", *named, *options)
         assert done.exit_code == 0, done.output

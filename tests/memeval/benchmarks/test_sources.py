@@ -20,12 +20,12 @@ SHA = hashlib.sha256(BODY).hexdigest()
 
 @dataclass
 class Server:
-    """A local server that can break off, forget ranges, fail and redirect."""
+    """A local server that can abort, ignore ranges, fail and redirect."""
 
     files: dict[str, bytes] = field(default_factory=dict)
     etag: str = '"v1"'
-    break_after: list[int] = field(default_factory=list)  # bytes of each of the next answers
-    statuses: list[int] = field(default_factory=list)  # of the next answers
+    break_after: list[int] = field(default_factory=list)  # Bytes of each of the next answers.
+    statuses: list[int] = field(default_factory=list)  # Of the next answers.
     ranges: bool = True
     links: dict[str, str] = field(default_factory=dict)
     redirects: dict[str, str] = field(default_factory=dict)
@@ -230,7 +230,7 @@ def test_patterns_are_filled_in_from_the_listing_of_the_hub_page_by_page(tmp_pat
     ]
     asked = len(server.seen)
     assert sources(tmp_path, server).resolve(hub(FileSpec("data/*/*.json"))) == folder
-    assert len(server.seen) == asked  # the listing is kept
+    assert len(server.seen) == asked  # The listing is kept.
     assert sources(tmp_path, server, offline=True).resolve(hub(FileSpec("data/*/*.json"))) == folder
 
 

@@ -40,7 +40,7 @@ Words = Callable[[int], str]
 
 
 class Done(NamedTuple):
-    """How a command ended."""
+    """The result of a command."""
 
     returncode: int
     stdout: str
@@ -49,7 +49,7 @@ class Done(NamedTuple):
 
 @dataclass
 class FakeWorld:
-    """Folders of one test, and the command in them."""
+    """The folders of one test, and the command in them."""
 
     folder: Path
     address: str
@@ -117,7 +117,7 @@ class FakeWorld:
 
     def calls(self) -> list[dict[str, Any]]:
         path = self.folder / "calls"
-        whole = path.read_text().rpartition("\n")[0] if path.exists() else ""  # the last line may be incomplete
+        whole = path.read_text().rpartition("\n")[0] if path.exists() else ""  # The last line may be incomplete.
         return [json.loads(line) for line in whole.splitlines()]
 
     def result(self, group: str) -> dict[str, Any]:

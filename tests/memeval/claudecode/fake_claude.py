@@ -1,7 +1,8 @@
 """Fake client with the flags and output of the real one, controlled by words in the prompt.
 
-ANTHROPIC_FAKE names a folder: `calls` gets a line for each start; a prompt with LIMIT fails the first time only. With
-ANTHROPIC_FAKE_WELL there are no faults. ANTHROPIC_FAKE_LIMITS is the number of first starts that hit a usage limit.
+ANTHROPIC_FAKE specifies a folder, in which `calls` gets a line for each start. A prompt with LIMIT fails the first
+time only. With ANTHROPIC_FAKE_WELL, there are no faults. ANTHROPIC_FAKE_LIMITS is the number of first starts that
+reach a usage limit.
 """
 
 from __future__ import annotations

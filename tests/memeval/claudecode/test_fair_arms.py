@@ -1,4 +1,4 @@
-"""Tests of what a session is asked, which must not differ between arms or help one of them."""
+"""Tests of the prompts of a session, which must not differ between arms or help one of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Faults of the server: what is retried, how long is waited, when a run ends, and what a resume does again."""
+"""Faults of the server: what is retried, how long the run waits, when it ends, and what is repeated when it is resumed."""
 
 from __future__ import annotations
 

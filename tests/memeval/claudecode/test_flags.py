@@ -1,4 +1,4 @@
-"""Invalid run_bench commands fail before a session is paid for; in this process, with the fake client."""
+"""Invalid run_bench commands fail before a session is paid for. In this process, with the fake client."""
 
 from __future__ import annotations
 

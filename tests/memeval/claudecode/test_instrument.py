@@ -60,7 +60,7 @@ def verdicts(skill: dict[str, float], runs: int, *, conversations: int, size: in
 @pytest.mark.slow
 @pytest.mark.parametrize(("conversations", "size"), [(40, 1), (12, 5)])
 def test_where_memory_makes_no_difference_at_most_one_run_in_twenty_finds_one(conversations: int, size: int) -> None:
-    arms = ARMS if size == 1 else ("off", "plugin")  # exploratory comparisons must not matter
+    arms = ARMS if size == 1 else ("off", "plugin")  # Exploratory comparisons must not matter.
     found = verdicts(dict.fromkeys(arms, 0.5), RUNS, conversations=conversations, size=size)
     assert sum(verdict != "not enough data to say" for verdict in found) / RUNS <= 0.05
 

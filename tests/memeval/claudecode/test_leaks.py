@@ -1,4 +1,4 @@
-"""Tests that sessions can't reach gold answers, and that one that does is not graded."""
+"""Tests that sessions can't reach gold answers, and that a session that does is not graded."""
 
 from __future__ import annotations
 

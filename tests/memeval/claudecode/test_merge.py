@@ -59,7 +59,7 @@ def chance(*words: str) -> float:
 
 
 class FakeSessions:
-    """Replaces the client: the outcome of a session depends on arm and step alone."""
+    """Replaces the client. The outcome of a session depends only on arm and step."""
 
     def __init__(self, client: Any, arm: Any, *rest: Any) -> None:
         self._arm = str(arm)
@@ -143,7 +143,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     monkeypatch.setattr(engine, "provenance", lambda: {"memeval_version": "0.1.0", "git": None})
     monkeypatch.setattr(SampleCode, "prepare", lambda self, step, work: (work / step.folder).mkdir(parents=True, exist_ok=True))
     monkeypatch.setattr(SampleCode, "grade", grade)
-    monkeypatch.setattr("memeval.claudecode.subject.end_leftover_processes", lambda folder: None)  # it scans all processes
+    monkeypatch.setattr("memeval.claudecode.subject.end_leftover_processes", lambda folder: None)  # It scans all processes.
     return Bench(tmp_path)
 
 

@@ -1,4 +1,4 @@
-"""OpenCode as the client of run_bench: its output, its faults, its settings, and the command with a fake of it."""
+"""OpenCode as the client of run_bench: its output, its faults, its settings, and the command with a fake client."""
 
 from __future__ import annotations
 

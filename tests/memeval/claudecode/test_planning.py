@@ -1,4 +1,4 @@
-"""Tests of what a command is said to cost and to find, before it is run."""
+"""Tests of a command's estimates before it is run: its costs, and the effects that it can detect."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ RECORDED = {
     "builtin": {"sessions": 12, "input_tokens": 192_058, "cost_usd": 0.193058},
     "plugin": {"sessions": 12, "input_tokens": 133_371, "cost_usd": 0.133971},
 }
-"""`-b sample --limit 4` with client 2.1.332, a scripted model that answers at once; a token is four characters of a request."""
+"""`-b sample --limit 4` with client 2.1.332 and a scripted model that answers at once.
+
+A token is four characters of a request.
+"""
 
 
 @pytest.mark.parametrize("arm", RECORDED)

@@ -1,4 +1,4 @@
-"""The command with a fake client: every session is accounted for, whatever happens to it."""
+"""The command with a fake client: every session is counted, whatever its outcome."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_forty_sessions_with_crashes_a_hang_and_a_limit_are_all_accounted_for_an
     assert cell["questions"] == {"total": 40, "done": 37, "failed": 3, "pending": 0}
     assert cell["unscored"] == {"crash": 2, "hang": 1}
     assert cell["lost"]["by_kind"] == {"hang": 1, "rate_limit": 1}
-    assert cell["metrics"]["accuracy"]["value"] == 18 / 37  # of the 20 odd numbers, 19 and 23 have no answer
+    assert cell["metrics"]["accuracy"]["value"] == 18 / 37  # Of the 20 odd numbers, 19 and 23 have no answer.
     result = world.result("g")
     assert result["metrics"]["contains"]["failed"] == 3
     assert {q["id"] for q in result["questions"] if q["status"] == "failed"} == {"q04", "q19", "q23"}
@@ -81,7 +81,7 @@ def test_a_session_that_an_earlier_run_paid_for_is_taken_from_its_cache_and_said
     flags = ("-b", "forty", "--mode", "off", "--base-url", world.address, "--no-probe")
     assert world.bench(*flags, "--run-id", "first").returncode == 0
     assert world.bench(*flags, "--run-id", "second").returncode == 0
-    assert len(world.calls()) == 4  # the one without an answer was retried
+    assert len(world.calls()) == 4  # The one without an answer was retried.
     first, second = world.result("first"), world.result("second")
     assert second["claudecode"]["sessions"] == {"total": 3, "by_status": {"crash": 1, "done": 2}, "starts": 1, "cached": 2}
     assert second["metrics"]["contains"] == first["metrics"]["contains"]
@@ -124,7 +124,7 @@ def test_shards_of_a_benchmark_are_all_of_it_and_none_twice(world: FakeWorld) ->
 def test_interrupting_stops_all_sessions_and_leaves_no_process(world: FakeWorld) -> None:
     world.questions(4, lambda number: "HANG")
     run = world.start("-b", "forty", "--mode", "off", "--base-url", world.address, "--workers", "3", "--run-id", "g")
-    wait_for_calls(world, run, 4)  # the probe and three sessions
+    wait_for_calls(world, run, 4)  # The probe and three sessions.
     run.send_signal(signal.SIGINT)
     _, stderr = run.communicate(timeout=HANGS_SECONDS)
     assert run.returncode == 130, stderr
@@ -227,7 +227,7 @@ def test_a_session_that_needs_too_many_turns_is_wrong_and_said_to_be(world: Fake
     assert world.bench("-b", "forty", "--mode", "off", "--base-url", world.address, "--run-id", "g").returncode == 0
     client = world.result("g")["claudecode"]
     assert client["sessions"]["by_status"] == {"done": 1, "max_turns": 1}
-    # The fake client knows the answers to odd numbers only: the first would be right, had it finished.
+    # The fake client knows the answers to odd numbers only. The first one would be correct if it had finished.
     assert (client["four_metrics"]["accuracy"]["value"], client["four_metrics"]["accuracy"]["metric"]) == (0.0, "contains")
 
 
@@ -237,7 +237,7 @@ def test_accuracy_counts_a_session_out_of_turns_as_wrong_and_leaves_out_one_that
     (cell,) = json.loads(done.stdout)["cells"]
     assert cell["sessions"]["by_status"] == {"crash": 1, "done": 3, "max_turns": 1}
     accuracy = cell["metrics"]["accuracy"]
-    assert accuracy["value"] == 0.5  # 3 and 5 of 1, 3, 4 and 5
+    assert accuracy["value"] == 0.5  # 3 and 5 of 1, 3, 4 and 5.
     assert (accuracy["interval"]["low"], accuracy["interval"]["high"]) == pytest.approx((0.15, 0.85), abs=0.001)
 
 

@@ -33,7 +33,7 @@ def test_an_interrupted_step_begins_again_from_what_was_kept(tmp_path: Path) -> 
     again = Sandbox(tmp_path / "box")
     assert again.begin(("a",))
     assert read(again.now.folder) == "after a"
-    assert not again.begin(("a", "b"))  # a record without its state
+    assert not again.begin(("a", "b"))  # A record without its state.
 
 
 @pytest.mark.parametrize("gone", ["kept", "nothing"])
@@ -68,7 +68,7 @@ def test_a_root_inside_a_project_is_refused(tmp_path: Path) -> None:
 
 
 def test_time_that_runs_out_ends_the_program_with_its_children(tmp_path: Path) -> None:
-    script = "sleep 60 & echo on; sleep 60"  # a shell starts at once, even on a busy machine
+    script = "sleep 60 & echo on; sleep 60"  # A shell starts at once, even on a busy machine.
     environment = {"CLAUDE_CONFIG_DIR": str(tmp_path / "config"), "PATH": os.environ["PATH"]}
     done = Processes().run(["sh", "-c", script], tmp_path, environment, 1.5)
     assert done.timed_out

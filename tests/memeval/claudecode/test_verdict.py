@@ -13,7 +13,7 @@ HAIKU, OPUS = "claude-haiku-4-5", "claude-opus-5-5"
 
 
 def result(arm: str, model: str, right: Sequence[float | None], errors: Sequence[str] = (), repeat: int = 1) -> dict[str, Any]:
-    """Build parts of a result file; a value None with an error is a failed question."""
+    """Build parts of a result file. A value of None with an error is a failed question."""
     questions = []
     for place, value in enumerate(right):
         error = errors[place] if place < len(errors) else ""

@@ -1,7 +1,8 @@
-"""Tables of what the official scorers return on inputs written for this project.
+"""Tables of results of the official scorers on inputs written for this project.
 
-Each table names the repository, commit and functions that made its numbers (`source`); it was made once, outside of the
-project, and holds our inputs and their numbers only. A number that changes here has left the official score.
+Each table lists the repository, commit and functions that produced its numbers (`source`). It was created once,
+outside of the project, and contains only this project's inputs and their numbers. If a number changes here, it no
+longer equals the official score.
 """
 
 from __future__ import annotations
@@ -12,5 +13,5 @@ from typing import Any
 
 
 def table(name: str) -> Any:
-    """A stored table."""
+    """Return a stored table."""
     return json.loads((Path(__file__).parent / f"{name}.json").read_text("utf-8"))

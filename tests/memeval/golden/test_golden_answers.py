@@ -51,14 +51,14 @@ def test_beam_event_order_equals_the_script(row: Any) -> None:
     found = event_order(row["rubric"], matched)
     expected = row["scores"]
     assert (found.precision, found.recall, found.f1) == pytest.approx((expected["precision"], expected["recall"], expected["f1"]))
-    if expected["tau_norm"] is None:  # the script has NaN there
+    if expected["tau_norm"] is None:  # The script has NaN there.
         assert found.tau_norm is found.score is None
     else:
         assert (found.tau_norm, found.score) == pytest.approx((expected["tau_norm"], expected["final_score"]))
 
 
 def matched_lines(rubric: list[str], lines: list[str], same: set[tuple[str, str]]) -> list[str]:
-    """Each line as the first free point that it is the same as; the judge asks a model for that."""
+    """Return each line as the first free point that it is equal to. The judge asks a model for that."""
     used: set[int] = set()
     out = []
     for line in lines:
@@ -70,7 +70,7 @@ def matched_lines(rubric: list[str], lines: list[str], same: set[tuple[str, str]
 
 @pytest.mark.parametrize("row", BEAM["nuggets"], ids=lambda row: str(len(row["replies"])))
 def test_beam_grades_equal_the_script_with_halves_cut_and_kept(row: Any) -> None:
-    """The script cuts the grades to whole numbers, so that a half is 0, in all categories but event ordering."""
+    """The script rounds the grades down to integers, so that a half is 0, in all categories except event ordering."""
     assert means(row["replies"]) == pytest.approx((row["kept"], row["cut"]))
 
 
@@ -79,7 +79,7 @@ def test_beam_grades_equal_the_script_with_halves_cut_and_kept(row: Any) -> None
     [("RIGHT", True), ("Wrong.", False), ("right, not wrong", False), ("It is alright", True), ("yes", None), ("", None)],
 )
 def test_convomem_reads_a_verdict_as_its_code_does(reply: str, label: bool | None) -> None:
-    """By hand from the rule of evaluation/EvaluationUtils.scala: its code is Scala and was not run."""
+    """By hand from the rule of evaluation/EvaluationUtils.scala, because that code is Scala and was not run."""
     assert right_or_wrong(reply) is label
 
 
@@ -104,7 +104,7 @@ JUDGES = table("judges")
 
 @pytest.mark.parametrize("row", JUDGES["locomo_plus"], ids=lambda row: row["reply"][:20] or "empty")
 def test_locomo_plus_reads_a_label_as_the_script_does(row: Any) -> None:
-    """An empty reply is no verdict here, and 0 there."""
+    """An empty reply is no verdict here, but 0 there."""
     assert (labelled(row["reply"]) or 0.0) == row["score"]
 
 

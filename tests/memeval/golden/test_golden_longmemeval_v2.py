@@ -25,7 +25,7 @@ def test_the_last_box_is_the_answer(row: Any) -> None:
 
 @pytest.mark.parametrize("row", TABLE["labels"], ids=lambda row: row["reply"][:20])
 def test_a_judges_label_is_read_as_the_official_code_does(row: Any) -> None:
-    """Where that code fails there is no verdict here."""
+    """Where that code fails, there is no verdict here."""
     assert binary_label(row["reply"]) == row["label"]
 
 

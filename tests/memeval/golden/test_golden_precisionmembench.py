@@ -27,7 +27,7 @@ def cases(part: str, folder: Path) -> list[Case]:
 
 
 def pieces(question: Question) -> list[Retrieved]:
-    """What the fake system found, under the ids that a system under test sees."""
+    """Return what the fake system found, under the ids that a system under test sees."""
     names = question.metadata["precisionmembench"]["frame"].get("names", {})
     turns = {belief: turn for turn, belief in names.items()}
     return [Retrieved("", turns=(turns.get(belief, "s999:1"),)) for belief in TABLE["found"].get(question.text, ())]
@@ -65,7 +65,7 @@ def test_the_head_of_a_report_equals_the_harness(part: str, tmp_path: Path) -> N
 
 
 def clone(folder: Path, **changed: Any) -> Path:
-    """A folder in the form of the repository, with the reports of the fake system."""
+    """Create a folder in the form of the repository, with the reports of the fake system."""
     for key, name in published.FILES.items():  # type: ignore[attr-defined]
         path = folder / "fixtures" / name
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -95,7 +95,7 @@ def test_a_scope_of_a_session_turn_holds_what_earlier_turns_added(tmp_path: Path
     by_id = {case.id: [session.source_id for session in case.sessions] for case in cases("session", tmp_path)}
     assert "g-mulch" not in by_id["drift:0"]
     assert by_id["drift:1"].count("g-mulch") == 1
-    assert by_id["drift:2"].count("g-pump") == 2  # the update is a second text of the same belief
+    assert by_id["drift:2"].count("g-pump") == 2  # The update is a second text of the same belief.
     assert by_id["later:0"] == by_id["drift:3"]
 
 

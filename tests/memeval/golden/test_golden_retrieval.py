@@ -54,7 +54,7 @@ def test_longmemeval_official_equals_the_script(number: int, haystacks: dict[str
 
 def test_longmemeval_counts_the_other_turns_of_an_evidence_session_as_another_document(haystacks: dict[str, Case]) -> None:
     case = haystacks["two_sessions"]
-    beside = [piece(1, 2), piece(1, 0)]  # a turn without the answer, then one with it
+    beside = [piece(1, 2), piece(1, 0)]  # A turn without the answer, then one with it.
     score = scorer(beside, targets("official", case.questions[0], case, "session"), "turn")
     any_ = registry.metric.get("recall_any")
     assert (score(any_, 1), score(any_, 2)) == (0.0, 1.0)

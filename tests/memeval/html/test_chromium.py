@@ -26,7 +26,7 @@ ATTACK = "</script><script>document.title='owned'</script><img src=x onerror=\"d
 
 
 def browser() -> str:
-    """Return the browser from CHROMIUM_BIN or PATH; its absence is a failure."""
+    """Return the browser from CHROMIUM_BIN or PATH. A missing browser is a failure."""
     found = os.environ.get("CHROMIUM_BIN") or next((path for name in NAMES if (path := shutil.which(name))), None)
     assert found, "Chromium is needed: apt-get install chromium, or set CHROMIUM_BIN"
     return found
@@ -35,7 +35,7 @@ def browser() -> str:
 def run_browser(profile: Path, *words: str) -> tuple[str, str]:
     """Run the browser headless and return its output and error.
 
-    No host name resolves, so anything that needs the network fails.
+    No host name can be resolved, so anything that needs the network fails.
     """
     command = [
         browser(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--hide-scrollbars",
@@ -129,7 +129,7 @@ def test_pages_are_drawn_in_light_and_dark(site: Path, tmp_path: Path, name: str
 
 
 def test_nothing_stands_out_on_a_phone(site: Path, tmp_path: Path) -> None:
-    """In a frame as narrow as a phone no page is wider than its frame; wide tables scroll horizontally."""
+    """In a frame as narrow as a phone, no page is wider than its frame. Wide tables scroll horizontally."""
     frames = "".join(
         f'<iframe src="{(site / name).as_uri()}" width="360" height="800"></iframe>' for name in ("index.html", "r1.html")
     )
@@ -146,7 +146,7 @@ def test_nothing_stands_out_on_a_phone(site: Path, tmp_path: Path) -> None:
 
 
 def picture(path: Path, profile: Path, scheme: str) -> list[tuple[int, int, int]]:
-    """Return the pixels of a screenshot; scheme 0 is dark, 1 light."""
+    """Return the pixels of a screenshot. Scheme 0 is dark, 1 is light."""
     target = profile.with_suffix(".png")
     run_browser(profile, f"--blink-settings=preferredColorScheme={scheme}", "--window-size=1100,900",
                 f"--screenshot={target}", path.as_uri())  # fmt: skip
@@ -154,7 +154,7 @@ def picture(path: Path, profile: Path, scheme: str) -> list[tuple[int, int, int]
 
 
 def pixels(png: bytes) -> list[tuple[int, int, int]]:
-    """Return the RGB of an 8-bit, not interlaced PNG, row by row."""
+    """Return the RGB values of an 8-bit PNG without interlacing, row by row."""
     width, height, depth, colour, _, _, interlace = struct.unpack(">IIBBBBB", png[16:29])
     assert (depth, interlace) == (8, 0) and colour in (2, 6)
     size, data, at = (4 if colour == 6 else 3), b"", 8

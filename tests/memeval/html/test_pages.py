@@ -30,7 +30,7 @@ ATTACKS = (
 
 
 class Page(HTMLParser):
-    """Collects tags with attributes, and the text of all but script and style."""
+    """Collects tags with attributes, and all text except in script and style."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
@@ -56,7 +56,7 @@ class Page(HTMLParser):
 
 
 def hostile(attack: str) -> dict[str, Any]:
-    """Return a result with an attack in every untrusted text: data sets, answers, errors, names, settings."""
+    """Return a result with an attack in every untrusted text: data sets, answers, errors, names and settings."""
     asked = [
         Asked("q1" + attack, {"f1" + attack: 0.5}, type=attack, case=attack, text=attack, expected=(attack,), answer=attack,
               pieces=(attack,), reason=attack, category=attack),

@@ -63,9 +63,9 @@ def test_a_question_without_gold_is_skipped_and_not_wrong(judge: str) -> None:
         (QuestionType.MULTI_HOP, "pottery, swimming", "Pottery, camping trip", 0.5),  # category 1
         (QuestionType.TEMPORAL, "7 May 2023", "May 7th, 2023", 2 / 3),  # category 2
         (QuestionType.INFERENCE, "likely no", "Likely no; she is shy", 1.0),  # category 3
-        (QuestionType.FACT_RECALL, "likely no", "Likely no; she is shy", 2 * 1 * 0.4 / 1.4),  # category 4: 2 of 2, 2 of 5
+        (QuestionType.FACT_RECALL, "likely no", "Likely no; she is shy", 2 * 1 * 0.4 / 1.4),  # Category 4: 2 of 2, 2 of 5.
         (QuestionType.ABSTENTION, "Not mentioned", "", 1.0),  # category 5
-        (QuestionType.ABSTENTION, "I don't know", "", 0.0),  # the official rule knows two phrases only
+        (QuestionType.ABSTENTION, "I don't know", "", 0.0),  # The official rule knows only two phrases.
     ],
 )
 @pytest.mark.parametrize("options", [{"protocol": "locomo"}, {"benchmark": "locomo"}])

@@ -1,7 +1,7 @@
-"""Continual learning: the paper's formulas with figures computed by hand, and what can't be known.
+"""Continual learning: the paper's formulas with figures computed by hand, and values that can't be known.
 
-The authors' repository holds no code for these formulas (its README only names them), so nothing official could be run:
-the expected values follow sections 7 and 7.1 of the paper.
+The authors' repository contains no code for these formulas (its README only mentions them), so nothing official could
+be run. The expected values follow sections 7 and 7.1 of the paper.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Metrics of questions: one registration adds one, with its interval, to every run, table and list."""
+"""Metrics of questions: one registration adds a metric, with its interval, to all runs, tables and lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expected values are computed by hand, the steps next to them."""
+"""Expected values are computed by hand. The steps are shown next to them."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ def test_all_ranking_metrics_are_registered_under_their_own_name() -> None:
     [
         ("recall_any", 1, 1.0),
         ("recall_all", 1, 0.0),
-        ("recall_all", 5, 0.0),  # c was never found
+        ("recall_all", 5, 0.0),  # c was never found.
         ("recall_fraction", 1, 1 / 3),
         ("recall_fraction", 3, 2 / 3),
-        ("recall_fraction", 5, 2 / 3),  # a again brings nothing
+        ("recall_fraction", 5, 2 / 3),  # A second a adds nothing.
         ("precision", 1, 1.0),
         ("precision", 3, 2 / 3),
         ("precision", 5, 3 / 5),
-        ("precision", 50, 3 / 5),  # of what was returned
-        ("f1", 3, 2 * 2 / (3 + 3)),  # found a, x, b; 2 in common
+        ("precision", 50, 3 / 5),  # Of what was returned.
+        ("f1", 3, 2 * 2 / (3 + 3)),  # Found a, x, b; 2 in common.
         ("mrr", 5, 1.0),
         # gains 1, 0, 1: 1/log2(2) + 1/log2(4) = 1.5; ideal 1 + 1/log2(3) + 1/2
         ("ndcg", 3, 1.5 / (1 + 1 / log2(3) + 0.5)),
         # gains 1, 0, 1: 1 + 1/log2(3); ideal 1 + 1/log2(2) + 1/log2(3)
         ("ndcg_official", 3, (1 + 1 / log2(3)) / (2 + 1 / log2(3))),
-        ("ndcg", 5, 1.5 / (1 + 1 / log2(3) + 0.5)),  # the second a gains nothing
+        ("ndcg", 5, 1.5 / (1 + 1 / log2(3) + 0.5)),  # The second a gains nothing.
     ],
 )
 def test_values_of_a_ranking_of_five(name: str, k: int, expected: float) -> None:

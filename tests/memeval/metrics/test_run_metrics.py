@@ -60,7 +60,7 @@ def test_accuracy_does_not_depend_on_the_order(pairs: list[tuple[str, float | No
 
 
 def test_abstention_precision_and_recall() -> None:
-    # abstained on 3, of which 2 rightly; 4 questions had no answer
+    # Abstained on 3, of which 2 rightly. 4 questions had no answer.
     result = abstention([(True, True), (True, True), (True, False), (False, True), (False, True), (False, False)])
     assert result.precision == pytest.approx(2 / 3)
     assert result.recall == pytest.approx(2 / 4)

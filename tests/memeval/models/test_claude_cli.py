@@ -23,7 +23,7 @@ RESULT: dict[str, Any] = {
 
 
 def client(tmp_path: Path, body: str, **options: Any) -> Model:
-    """A model over a stand-in: a Python script that gets the same arguments, input and environment."""
+    """Return a model over a stand-in: a Python script that receives the same arguments, input and environment."""
     script = tmp_path / "claude"
     script.write_text(f"#!{sys.executable} -IS\nimport json, os, sys, time, subprocess\n{body}\n")
     script.chmod(0o755)
@@ -121,7 +121,7 @@ def test_a_missing_client_is_named() -> None:
 
 def test_a_run_over_its_time_is_ended_with_its_children(tmp_path: Path) -> None:
     pids, script = tmp_path / "pids", tmp_path / "claude"
-    script.write_text(f"#!/bin/sh\nsleep 600 &\necho $$ $! > {pids}\nwait\n")  # a shell starts at once, also under load
+    script.write_text(f"#!/bin/sh\nsleep 600 &\necho $$ $! > {pids}\nwait\n")  # A shell starts at once, even under load.
     script.chmod(0o755)
     with pytest.raises(ModelError, match="did not respond within 1 s") as caught:
         open_model("claude-cli/haiku", {"command": str(script), "timeout": 1}).complete(ASK)

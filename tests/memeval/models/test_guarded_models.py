@@ -49,7 +49,7 @@ def test_a_call_over_the_budget_is_not_made(server: ModelServer) -> None:
 
 def test_a_model_that_costs_more_than_it_was_thought_to_is_stopped_before_the_budget_all_the_same(server: ModelServer) -> None:
     server.script(Reply("Oslo", usage={"prompt_tokens": 3000, "completion_tokens": 7000, "total_tokens": 10_000}))
-    budget = Budget(0.035)  # a call costs 0.01 and was thought to cost a tenth of it
+    budget = Budget(0.035)  # A call costs 0.01, but the estimate was a tenth of it.
     model = guarded(server, budget=budget)
     for number in range(3):
         model.complete([Message("user", f"What is number {number}?")])

@@ -95,7 +95,7 @@ def test_a_page_in_place_of_an_answer_is_a_transient_fault(server: ModelServer) 
 
 
 def test_a_slow_server_is_given_up(server: ModelServer) -> None:
-    server.script(Reply(held=True))  # until the end of the test: who is not given up is never answered
+    server.script(Reply(held=True))  # Until the end of the test: a client that does not give up is never answered.
     with pytest.raises(ModelError, match=r"0\.2 s") as caught:
         model(server, timeout=0.2).complete(ASK)
     assert caught.value.transient
@@ -225,7 +225,7 @@ def test_an_unknown_kind_of_model_is_answered_with_the_known_ones() -> None:
 def test_a_call_is_estimated_before_it_is_made(server: ModelServer) -> None:
     made = model(server, input_price=1.0, output_price=100.0)
     assert isinstance(made, OpenAICompatible)
-    # 1 + 4 and 3 + 4 tokens in, 10 out
+    # 1 + 4 and 3 + 4 input tokens, 10 output tokens.
     assert made.estimate(ASK, 10) == pytest.approx((12 * 1 + 10 * 100) / 1e6)
     unpriced = model(server)
     assert isinstance(unpriced, OpenAICompatible)

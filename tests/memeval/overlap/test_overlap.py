@@ -1,4 +1,4 @@
-"""Expected values are computed by hand, the steps next to them."""
+"""Expected values are computed by hand. The steps are shown next to them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_the_normal_form_of_locomo() -> None:
 
 @pytest.mark.parametrize(
     ("word", "expected"),
-    # examples of Porter's paper
+    # Examples of Porter's paper.
     [("caresses", "caress"), ("ponies", "poni"), ("plastered", "plaster"), ("motoring", "motor"), ("hopping", "hop"),
      ("relational", "relat"), ("vietnamization", "vietnam"), ("electriciti", "electr"), ("adjustment", "adjust"), ("sky", "sky")],
 )  # fmt: skip

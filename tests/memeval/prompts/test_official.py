@@ -1,4 +1,4 @@
-"""Official judge prompts: read from code in the form of the originals, filled in as that code fills them in, read as it reads."""
+"""Official judge prompts: read from code in the form of the originals, and filled in and parsed as that code does it."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def question(category: str = "", **metadata: Any) -> Question:
 
 
 def judged(judge: str, reply: str, asked: Question, sign: str = "", **options: Any) -> list[Score]:
-    """Scores by a model that gives the reply to prompts with the sign, and nothing sensible to others."""
+    """Score with a model that gives the reply to prompts with the sign, and nothing useful to others."""
     return open_judge(judge, ScriptedModel([Rule((sign,), reply)], default="?"), options).score(asked, ANSWER)
 
 

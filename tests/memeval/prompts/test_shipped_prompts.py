@@ -1,4 +1,4 @@
-"""The prompts that the shipped benchmarks name are there, for answers and for judges."""
+"""The prompts specified by the shipped benchmarks exist, for answers and for judges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A local HTTP server that behaves as a script says, and remembers what it was asked."""
+"""A local HTTP server that behaves as scripted and records its requests."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Reply:
-    """One answer; `body` bytes go out as they are, anything else as JSON."""
+    """One answer. `body` bytes are sent unchanged, anything else as JSON."""
 
     body: Any = None
     status: int = 200
@@ -36,7 +36,7 @@ Behaviour = Callable[[Asked], Reply]
 
 
 class FakeApi:
-    """`faults` are answered first, one a request; then the behaviour answers."""
+    """`faults` are returned first, one per request. Then the behaviour answers."""
 
     def __init__(self, behaviour: Behaviour) -> None:
         self.behaviour = behaviour
@@ -78,7 +78,7 @@ def serving(api: FakeApi) -> Iterator[FakeApi]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    server.handle_error = lambda *args: None  # clients that gave up are part of the tests
+    server.handle_error = lambda *args: None  # Clients that gave up are part of the tests.
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     api.url = f"http://127.0.0.1:{server.server_port}"

@@ -1,8 +1,8 @@
 """A small MCP server over standard input and output: notes in a JSON file, found by common words.
 
-Its first argument is the file; a second one names a fault: `die` (ends at the second search), `hang` (never answers a search),
-`text` (answers a search in plain words), `wrapped` (JSON within a text result), `broken` (every search is a tool error),
-`silent` (ends before it says anything), `words` (a fault as plain words, not marked as one).
+Its first argument is the file. A second argument specifies a fault: `die` (ends at the second search), `hang` (never
+answers a search), `text` (answers a search in plain words), `wrapped` (JSON within a text result), `broken` (every
+search is a tool error), `silent` (ends without any output), `words` (a fault as plain words, not marked as one).
 """
 
 from __future__ import annotations

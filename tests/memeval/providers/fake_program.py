@@ -1,4 +1,4 @@
-"""A memory system as a program: keeps items in a file, finds them by shared words. Its first argument makes it misbehave."""
+"""A memory system as a program: stores items in a file and finds them by shared words. Its first argument makes it misbehave."""
 
 import json
 import os

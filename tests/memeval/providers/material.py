@@ -37,7 +37,7 @@ LOCAL_OPTIONS: dict[str, dict[str, Any]] = {
 
 
 def session(id: str, *texts: str, day: int = 0, speaker: str = "") -> Session:
-    """A session of alternating turns, user first."""
+    """Return a session of alternating turns, user first."""
     at = START + timedelta(days=day)
     turns = tuple(
         Turn(f"{id}-{number}", ("user", "assistant")[number % 2], text, speaker if number % 2 == 0 else "", at)
@@ -47,7 +47,7 @@ def session(id: str, *texts: str, day: int = 0, speaker: str = "") -> Session:
 
 
 def garden() -> list[Session]:
-    """Three sessions on different matters."""
+    """Return three sessions on different topics."""
     return [
         session("s1", "I planted tomatoes in my garden.", "Tomatoes love the sun.", "I like basil beside them.", "Good idea."),
         session("s2", "My sister Anna bought a red bicycle.", "Nice, red is a bright colour.", day=3),
@@ -58,7 +58,7 @@ def garden() -> list[Session]:
 
 
 def attic() -> list[Session]:
-    """Another case with words in common."""
+    """Return another case with words in common."""
     return [
         session("x1", "I planted roses in my garden.", "Roses need water."),
         session("x2", "I bought a blue bicycle.", "Enjoy."),
@@ -66,7 +66,7 @@ def attic() -> list[Session]:
 
 
 def make(name: str, options: Mapping[str, Any] | None = None) -> Provider:
-    """A local provider as the runner makes it."""
+    """Return a local provider, created as by the runner."""
     spec = ProviderSpec(name, ProviderType.LOCAL)
     provider: Provider = registry.provider.get(name)(spec, LOCAL_OPTIONS[name] if options is None else options)
     return provider

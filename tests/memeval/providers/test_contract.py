@@ -1,4 +1,4 @@
-"""What every provider promises, local or hosted."""
+"""The contract of all providers, local or hosted."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def spec_of(url: str) -> ProviderSpec:
 
 
 class Engine:
-    """A docker program that notes its commands; `up` brings the service up."""
+    """A docker program that records its commands. `up` starts the service."""
 
     def __init__(self, api: FakeApi | None = None, fails: str = "") -> None:
         self.commands: list[list[str]] = []

@@ -1,4 +1,4 @@
-"""The page on adding a provider, followed word by word."""
+"""The page on adding a provider, followed exactly."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "providers.md"
 
 
 class Notebook:
-    """The API that the page describes: notes are indexed at the second look, ten on a page."""
+    """The API that the page describes: notes are indexed at the second look, with ten on a page."""
 
     def __init__(self) -> None:
         self.notes: dict[str, list[dict[str, Any]]] = {}
@@ -97,7 +97,7 @@ def test_every_option_of_a_local_provider_is_on_the_page(monkeypatch: pytest.Mon
 
 
 def section(heading: str) -> list[str]:
-    """The indented lines below a heading, as they would be typed."""
+    """Return the indented lines below a heading, as they would be typed."""
     text = PAGE.read_text().partition(f"## {heading}\n")[2].partition("\n## ")[0]
     return [
         line.removeprefix("    ") if line.strip() else "" for line in text.splitlines() if line.startswith("    ") or not line

@@ -36,7 +36,7 @@ rateLimit: {backoff: 0, retries: 2}
 
 
 class Waits(Stop):
-    """A stop flag that notes waits instead of waiting."""
+    """A stop flag that records waits instead of waiting."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Pieces that are found by what a model makes of their session: summary, key phrases, facts, events."""
+"""Pieces that are found by what a model derives from their session: summary, key phrases, facts, events."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_a_turn_is_found_by_what_the_model_says_of_it(tmp_path: Path, kind: str,
     made.ingest("one", garden())
     made.await_indexed("one", 10)
     best = made.search("one", SearchRequest(query, 1))[0]
-    assert best.turns[0].startswith(turn)  # a summary or bare phrase is of the whole session
+    assert best.turns[0].startswith(turn)  # A summary or bare phrase is about the whole session.
     assert query not in best.text
     made.close()
 

@@ -28,7 +28,7 @@ TOMATOES = SearchRequest("tomatoes in the garden", 3)
 
 
 class Scribe(Model):
-    """A model that answers by a fixed rule and counts."""
+    """A model that answers by a fixed rule and counts its calls."""
 
     name = "scribe"
 
@@ -349,11 +349,11 @@ def test_memoryd_closes_scopes_that_are_not_used_and_opens_them_again(tmp_path: 
     provider.close()
 
 
-# Work that grows with what is new, not with what is there
+# Work that grows with what is new, not with what exists
 
 
 class CountingEmbedder:
-    """Counts the texts that are embedded."""
+    """Counts the embedded texts."""
 
     name = "counting"
 
@@ -386,7 +386,7 @@ def test_a_new_session_costs_the_same_however_many_there_are(tmp_path: Path, nam
         provider.await_indexed("one", 60)
         costs.append((len(provider.embedder.texts) - before, len(read) - reads))
     assert set(costs[1:]) == {costs[-1]}
-    assert costs[-1][1] == 0  # the sessions that are there are not read again
+    assert costs[-1][1] == 0  # The existing sessions are not read again.
     before = len(provider.embedder.texts)
     provider.search("one", TOMATOES)
     assert len(provider.embedder.texts) == before

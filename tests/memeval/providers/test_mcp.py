@@ -1,4 +1,4 @@
-"""Providers that are MCP servers, described by a YAML file alone, and what becomes of a server that fails."""
+"""Providers that are MCP servers, described only by a YAML file, and the handling of a server that fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading the JSON list of a model's answer, for every provider that asks for one."""
+"""Parsing the JSON list of a model's answer, for all providers that request one."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from tests.memeval.providers.material import EMBEDDING, garden, make
 
 
 class Postgres:
-    """A connection that takes psycopg's placeholders, on SQLite."""
+    """A connection that accepts psycopg's placeholders, on SQLite."""
 
     def __init__(self, path: Path) -> None:
         self.db = sqlite3.connect(path)

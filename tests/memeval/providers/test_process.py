@@ -1,4 +1,4 @@
-"""Providers that are programs: JSON lines, and what becomes of a program that fails."""
+"""Providers that are programs: JSON lines, and the handling of a program that fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where sessions are kept: few files are open, none is lost, threads share them."""
+"""Storage of sessions: few files are open, none is lost, and threads share them."""
 
 from __future__ import annotations
 

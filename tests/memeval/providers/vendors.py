@@ -1,4 +1,4 @@
-"""The hosted APIs as their documentation describes them, in memory: ids, states, filters and shapes of answers."""
+"""The hosted APIs in memory, as described in their documentation: ids, states, filters and formats of answers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def ranked(query: str, items: list[dict[str, Any]], text: Callable[[dict[str, An
 
 
 def guarded(header: str, value: str, behaviour: Behaviour) -> Behaviour:
-    """401 for anybody else."""
+    """Return 401 for all other clients."""
 
     def answer(asked: Asked) -> Reply:
         if asked.headers.get(header) != value:
@@ -33,7 +33,7 @@ def guarded(header: str, value: str, behaviour: Behaviour) -> Behaviour:
 
 
 class Supermemory:
-    """Documents are `queued`, then `done` when their state was asked for `polls` times; only then they are found."""
+    """Documents are `queued`, then `done` after `polls` requests of their state. Only then can they be found."""
 
     def __init__(self, polls: int = 2, fails: bool = False) -> None:
         self.documents: dict[str, dict[str, Any]] = {}
@@ -85,7 +85,7 @@ class Supermemory:
 
 
 class Mem0:
-    """Adding gives an event; memories are there once it has succeeded."""
+    """Adding returns an event. The memories are available once it has succeeded."""
 
     def __init__(self) -> None:
         self.memories: list[dict[str, Any]] = []
@@ -154,7 +154,7 @@ class Letta:
 
 
 class Zep:
-    """Graphs of episodes; each becomes one fact once it is processed."""
+    """Graphs of episodes. Each episode becomes one fact once it is processed."""
 
     def __init__(self) -> None:
         self.graphs: dict[str, list[dict[str, Any]]] = {}
@@ -186,7 +186,7 @@ class Zep:
 
 
 class Chroma:
-    """Collections of vectors; answers are parallel lists, one list for each query."""
+    """Collections of vectors. Answers are parallel lists, with one list for each query."""
 
     prefix = "/api/v2/tenants/default_tenant/databases/default_database/collections"
 

@@ -9,7 +9,7 @@ from tests.memeval.result_files import Asked, many, result
 
 
 def run(run_id: str, values: str, **about: object) -> RunResult:
-    """1 right, 0 wrong, u unscored, f failed."""
+    """Create a run: 1 right, 0 wrong, u unscored, f failed."""
     asked = [
         Asked(f"q{n}", error=(Phase.ANSWER, "x"))
         if value == "f"

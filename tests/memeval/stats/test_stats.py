@@ -1,4 +1,4 @@
-"""Expected values are computed by hand or taken from the source's own example, the steps next to them."""
+"""Expected values are computed by hand or taken from the source's own example. The steps are shown next to them."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def test_a_share_of_nothing_or_all_has_an_interval_that_is_not_a_point() -> None
 @pytest.mark.parametrize("clusters", [5, *(pytest.param(count, marks=pytest.mark.slow) for count in (10, 20))])
 @pytest.mark.parametrize("graded", [False, True])
 def test_intervals_keep_their_confidence_with_few_clusters(clusters: int, graded: bool) -> None:
-    """Coverage over simulated conversations of unequal length, whose questions are alike: at least 93 % of 95 %."""
+    """Coverage over simulated conversations of unequal length with similar questions: at least 93 % of 95 %."""
     random = np.random.default_rng(SEED)
     sizes = [30 + (number * 37) % 50 for number in range(clusters)]
     names = [str(number) for number, size in enumerate(sizes) for _ in range(size)]

@@ -1,4 +1,4 @@
-"""The operations as a user or a model calls them, with the bundled embedder."""
+"""The operations as called by a user or a model, with the bundled embedder."""
 
 from __future__ import annotations
 

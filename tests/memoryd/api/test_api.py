@@ -199,7 +199,7 @@ def test_what_a_model_forgets_binds_models_only(desk: Desk) -> None:
 def test_what_the_user_forgot_binds_models_and_the_users_later_words_lift_it(desk: Desk, clock: FakeClock) -> None:
     id = desk.user("remember", content="Use the blue theme in demos.")["id"]
     desk.user("forget", id=id)
-    desk.model("forget", id=id)  # changes nothing: it is the user's tombstone
+    desk.model("forget", id=id)  # Changes nothing, because it is the user's tombstone.
     assert desk.model("remember", content="Use the blue theme in demos.")["status"] == "refused"
     clock.advance(seconds=1)
     assert desk.user("remember", content="Use the blue theme in demos.")["status"] == "new"

@@ -1,4 +1,4 @@
-"""Hostile or damaged input in the API behind all interfaces: one bad item must not affect the rest."""
+"""Hostile or damaged input in the API behind all interfaces: one invalid item must not affect the rest."""
 
 from __future__ import annotations
 

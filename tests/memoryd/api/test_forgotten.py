@@ -1,4 +1,4 @@
-"""Forgotten text is gone: the raw bytes of the whole home are searched after each action, with databases open and closed."""
+"""Forgotten text is erased: the raw bytes of the whole home are searched after each action, with databases open and closed."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from memoryd.transfer.importing import slug_of
 
 
 def holding(home: Path, word: str) -> list[str]:
-    """Return the files below the home that contain a word, in raw bytes."""
+    """Return the files in the home that contain a word, in raw bytes."""
     files = (path for path in sorted(home.rglob("*")) if path.is_file())
     return [str(path.relative_to(home)) for path in files if word.encode() in path.read_bytes()]
 
 
 class Desk:
-    """A user in a folder, and what a session gets there."""
+    """A user in a folder, and the context that a session receives there."""
 
     def __init__(self, api: Api, settings: Settings, folder: Path) -> None:
         self.api, self.home, self.folder = api, settings.home, folder
@@ -53,7 +53,7 @@ class Desk:
         return (self.settings.paths.governance_cache / f"{cache_key(str(self.folder))}.json").read_text("utf-8")
 
     def log(self, *texts: str, session: str = "s1", cwd: str = "") -> Path:
-        """Append texts to a session's log, in this folder or another, and read it."""
+        """Append texts to a session's log, in this folder or another one, and read it."""
         path = self.folder.parent / f"{session}.jsonl"
         lines = []
         for text in texts:
@@ -406,7 +406,7 @@ def test_what_a_session_gave_is_gone_after_a_purge_from_handoffs_and_decisions_t
 
 @pytest.mark.parametrize("seed", range(4))
 def test_after_any_acts_a_purged_word_is_nowhere(desk: Desk, seed: int) -> None:
-    """Each memory has a unique word; the words of purged ones are searched in all bytes."""
+    """Each memory has a unique word. All bytes are searched for the words of purged memories."""
     chance = random.Random(seed)
     held: dict[str, str] = {}
     gone: list[str] = []

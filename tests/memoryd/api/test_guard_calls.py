@@ -45,8 +45,8 @@ def test_a_rule_with_a_check_is_given_once_with_a_call(desk: Desk) -> None:
     id = rule(desk, "Never run `make deploy` from a laptop.")
     noted = bash(desk, "make deploy from a laptop")
     assert noted["additionalContext"].count(id) == 1
-    assert bash(desk, "echo make deploy", id="c2") == {}  # already given in this session
-    assert bash(desk, "make deploy", id="c3")["additionalContext"].count(id) == 1  # a violation is noted each time
+    assert bash(desk, "echo make deploy", id="c2") == {}  # Already given in this session.
+    assert bash(desk, "make deploy", id="c3")["additionalContext"].count(id) == 1  # A violation is noted each time.
     assert bash(desk, "make deploy", id="c4", agent_id="a1")["additionalContext"].count(id) == 1
 
 
@@ -204,7 +204,7 @@ def test_a_step_that_is_missing_when_the_answer_ends_is_counted_and_noted_with_t
     noted = stop(desk)
     assert id in noted
     assert "make lint was not run" in noted
-    assert id not in stop(desk)  # nothing was edited since, and it was noted
+    assert id not in stop(desk)  # Nothing was edited since then, and it was noted.
     edit(desk, "a.py")
     bash(desk, "make lint", id="l1")
     assert "make lint was not run" not in stop(desk)

@@ -1,4 +1,4 @@
-"""Keys written by a model help to find its findings, but never rank them above what the user said."""
+"""Keys written by a model help to find its findings, but never rank them above the user's statements."""
 
 from __future__ import annotations
 

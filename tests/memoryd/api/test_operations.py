@@ -1,4 +1,4 @@
-"""The registry: each operation is defined once, and every interface follows that definition."""
+"""The registry: each operation is defined once, and all interfaces follow that definition."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from memoryd.testing import FakeClock
 
 ROOT = Path(__file__).parents[3]
 ID = "mem_0123456789ab"
-OPEN = {"import_file", "import_claude_memory", "export"}  # what else they count is up to the formats
+OPEN = {"import_file", "import_claude_memory", "export"}  # Whatever else they count depends on the formats.
 ANYTHING = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
@@ -291,7 +291,7 @@ def test_an_id_is_read_as_one() -> None:
 
 
 def calls_by_name() -> Iterator[tuple[str, str, list[str]]]:
-    """Yield (file, operation, parameter names) of each call in the command line and the console."""
+    """Yield (file, operation, parameter names) for each call in the command line and the console."""
     for folder in ("cli", "console"):
         for path in sorted((ROOT / "memoryd" / folder).rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text("utf-8"))):
@@ -307,7 +307,7 @@ def test_the_command_line_and_the_console_call_operations_and_parameters_that_ex
     found = list(calls_by_name())
     assert len(found) > 60
     for file, name, names in found:
-        if name == "console_open":  # answered by the daemon itself
+        if name == "console_open":  # Answered by the daemon itself.
             continue
         assert name in operations(), f"{file}: {name}"
         unknown = set(names) - {"timeout"} - parameters(operations()[name].request).keys()

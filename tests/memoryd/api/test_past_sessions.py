@@ -1,4 +1,4 @@
-"""Past sessions of other clients are imported from their own logs, and say where they come from."""
+"""Past sessions of other clients are imported from their own logs, and their origin is shown."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_the_sessions_of_each_client_become_memories_that_name_it(
     kept = {item["content"]: item["id"] for item in desk.user("list_memories")["memories"]}
     assert {desk.user("why", id=id)["origin"]["client"] for id in kept.values()} == set(SAID)
     assert len(kept) == len(SAID)
-    for client in SAID:  # nothing is read twice
+    for client in SAID:  # Nothing is read twice.
         desk.user("import_transcripts", client=client)
     while desk.api.tick() is not None:
         pass

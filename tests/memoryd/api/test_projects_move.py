@@ -1,4 +1,4 @@
-"""Moving a project's memories to another: nothing is duplicated, and repetition completes an interrupted move."""
+"""Moving a project's memories to another project: nothing is duplicated, and repetition completes an interrupted move."""
 
 from __future__ import annotations
 

@@ -135,5 +135,5 @@ def test_keys_are_written_by_the_readers_model_in_batches_with_a_place_to_go_on_
     first = api.call("write_keys", {})
     assert (first["written"], first["left"], first["next"]) == (12, 2, ids[11])
     second = api.call("write_keys", {"after": first["next"]})
-    assert (second["written"], second["left"], second["stopped"]) == (0, 0, "")  # the model saw no use in these
+    assert (second["written"], second["left"], second["stopped"]) == (0, 0, "")  # The model saw no use in these.
     assert store.require(ids[0]).asked_as == ("slides?",)

@@ -24,7 +24,7 @@ def desk(settings: Settings, clock: FakeClock, tmp_path: Path) -> Iterator[Desk]
     folder = tmp_path / "shop"
     folder.mkdir()
     made = Desk(api, folder)
-    made.hook("SessionStart", source="startup")  # the very first one also names the reader at work
+    made.hook("SessionStart", source="startup")  # The very first one also specifies the current reader.
     yield made
     api.close()
 

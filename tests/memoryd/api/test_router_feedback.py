@@ -43,7 +43,7 @@ def outcome(desk: Desk, *prompts: tuple[str, str]) -> None:
 
 
 def used(desk: Desk, clock: FakeClock, *memories: str, event: str = "UserPromptSubmit", cited: bool = True) -> str:
-    """Record that the session was given memories now and cited them; return the time."""
+    """Record that the session was just given memories and cited them. Return the time."""
     state = desk.api._state
     state.touch_session("s1", "shop", str(desk.folder), str(desk.folder / "s1.jsonl"))
     state.record_injection("s1", memories, event)

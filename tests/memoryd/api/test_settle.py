@@ -1,4 +1,4 @@
-"""Candidates become memories by the session's own model: offers, effects of its answers, and their limits."""
+"""Candidates become memories through the session's own model: offers, effects of its answers, and their limits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ BLOCK = 'reason="to settle"'
 
 @dataclass
 class Desk:
-    """A project with one session; candidates are written like those of the offline reader."""
+    """A project with one session. Candidates are written like those of the offline reader."""
 
     api: Api
     folder: Path
@@ -61,7 +61,7 @@ class Desk:
         return self.hook("UserPromptSubmit", prompt=text)
 
     def says(self, text: str) -> str:
-        """Append a user turn to the log; return its line."""
+        """Append a user turn to the log. Return its line."""
         entry = self.log.user(text)
         self.lines.append(encode(entry))
         self.transcript.write_bytes(b"".join(self.lines))
@@ -213,7 +213,7 @@ def test_a_start_without_a_daemon_gets_the_rest_with_its_first_prompt(desk: Desk
     assert BLOCK in replace(desk, session="s2").prompt()
 
 
-# What answers do
+# Effects of answers
 
 
 def test_what_is_kept_is_active_in_the_models_words_under_the_candidates_id(desk: Desk) -> None:

@@ -1,4 +1,4 @@
-"""The trial: sessions without memory are chosen at random, get nothing, are read as ever, and are compared honestly."""
+"""The trial: sessions without memory are chosen at random, receive nothing, are read as usual, and are compared fairly."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_the_share_of_sessions_without_memory_is_the_one_that_was_asked_for(desk
     desk.call("start_trial", control_share=0.1)
     for number in range(300):
         desk.api._state.trial.enter(f"s{number}", "shop")
-    assert 8 <= len(desk.sessions(Arm.CONTROL)) <= 60  # 30 expected; outside with a chance below 1e-6
+    assert 8 <= len(desk.sessions(Arm.CONTROL)) <= 60  # 30 expected. Values outside have a chance below 1e-6.
 
 
 def test_a_share_that_leaves_an_arm_empty_is_refused(desk: Desk) -> None:

@@ -1,4 +1,4 @@
-"""A generated repository, and what became of each definition in it, known without looking at any file."""
+"""A generated repository, and the state of each definition in it, known without looking at any file."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ WORDS = "ledger parcel invoice route sensor tariff cache queue widget badge cran
 
 
 def git(root: Path, *arguments: str) -> str:
-    """Run git with an identity of its own."""
+    """Run git with its own identity."""
     who = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
     return subprocess.run(["git", *who, *arguments], cwd=root, check=True, capture_output=True, text=True).stdout.strip()
 
 
 @dataclass(frozen=True)
 class Unit:
-    """One function: in which file, in which version of its body."""
+    """One function: its file and the version of its body."""
 
     path: str
     version: int
@@ -50,7 +50,7 @@ class Learnt:
 
 
 class GeneratedRepository:
-    """Makes commits at random: edits, renames (some with edits), deletions, moves of functions, branches, reverts, merges."""
+    """Makes random commits: edits, renames (some with edits), deletions, moves of functions, branches, reverts and merges."""
 
     def __init__(self, root: Path, seed: int) -> None:
         self.root = root
@@ -102,7 +102,7 @@ class GeneratedRepository:
             self.here.units[f"{self.random.choice(WORDS)}_{self.random.choice(WORDS)}_{self._fresh}"] = Unit(path, 1)
 
     def step(self) -> None:
-        """Make one commit, on this branch or another."""
+        """Make one commit, on this branch or another one."""
         self.random.choices(
             [self._edit, self._rename, self._rename_and_edit, self._delete_file, self._delete, self._move, self._new_file,
              self._revert, self._branch, self._switch, self._merge],
@@ -162,7 +162,7 @@ class GeneratedRepository:
         self.current = name
 
     def _merge(self) -> None:
-        """Merge this branch into main if main has not moved on, so that the outcome is certain."""
+        """Merge this branch into main if main has not changed since, so that the outcome is certain."""
         topic, name = self.here, self.current
         if name == "main" or not self.branches["main"].history <= topic.history:
             return
@@ -180,7 +180,7 @@ class GeneratedRepository:
         self.learnt.append(Learnt(name, unit, self.current, number, cites))
 
     def expected(self, learnt: Learnt) -> CodeState:
-        """Return what became of the function, from the model alone."""
+        """Return the state of the function, from the model alone."""
         now = self.here.units.get(learnt.name)
         if now is not None and now.version == learnt.unit.version:
             return CodeState.UNCHANGED if now.path == learnt.unit.path else CodeState.MOVED

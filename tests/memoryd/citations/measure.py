@@ -1,4 +1,4 @@
-"""Print how many states of cited code are right in repositories generated from these seeds: `python -m … SEED…`."""
+"""Print how many states of cited code are correct in repositories generated from these seeds: `python -m … SEED…`."""
 
 from __future__ import annotations
 

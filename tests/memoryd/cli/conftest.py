@@ -1,4 +1,4 @@
-"""The command line against a real daemon in a scratch home, one per module."""
+"""The command line with a real daemon in a scratch home, one per module."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ def test_reindex_and_doctor_find_everything_in_order(terminal: Terminal, port: s
 def test_the_doctor_names_a_broken_file(terminal: Terminal) -> None:
     broken = terminal.paths.memories / "user" / "broken.md"
     for folder in (terminal.home, terminal.paths.memories, broken.parent):
-        folder.mkdir(mode=0o700, exist_ok=True)  # the doctor minds folders that others can read
+        folder.mkdir(mode=0o700, exist_ok=True)  # The doctor reports folders that others can read.
     broken.write_text("---\nid: mem_00000000000b\nkind: [\n---\nx\n")
     try:
         terminal.run("reindex")

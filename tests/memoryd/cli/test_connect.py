@@ -78,7 +78,7 @@ def test_nothing_is_changed_without_consent(user: User) -> None:
 
 def test_only_what_is_installed_is_connected(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(user.folder))
-    (user.folder / ".claude").mkdir()  # without the program, nothing can be installed
+    (user.folder / ".claude").mkdir()  # Without the program, nothing can be installed.
     shown = orjson.loads(user.connect("--yes", "--json").stdout)
     assert shown["clients"] == ["opencode"] and user.plugin.exists()
 
@@ -120,7 +120,7 @@ def test_a_client_with_mcp_only_keeps_the_users_settings(user: User, name: str, 
     assert list(values["mcpServers"]) == ["mine", "memoryd"] and values["theme"] == "dark"
     assert values["mcpServers"]["memoryd"]["args"] == ["mcp"]
     assert not rules or own.read_bytes().startswith(b"Answer in French.\n") and b"`recall`" in own.read_bytes()
-    values["theme"] = "light"  # the user goes on to edit the file
+    values["theme"] = "light"  # The user continues to edit the file.
     file.write_bytes(orjson.dumps(values))
     assert user.check() == {name: True}
     user.connect(name, "--undo", "--yes")

@@ -1,4 +1,4 @@
-"""With a damaged state database, memories are still found, and the message says what to do."""
+"""With a damaged state database, memories are still found, and the message explains what to do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the user took out of an import again: the raw bytes of the home, with the daemon as another process."""
+"""Memories that the user removed after an import: the raw bytes of the home, with the daemon as another process."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_what_was_purged_of_an_imported_log_is_in_no_byte_of_the_home(terminal: 
     mine.run("governance")
     mine.run("forget", "--purge", purged)
     mine.run("forget", forgotten)
-    for _ in range(2):  # with the daemon running, and after it
+    for _ in range(2):  # With the daemon running, and after it.
         assert _holding(mine.home, "zirkonglobe") == []
         assert _holding(mine.home, "lampenfisch") == [], "a question is in no table"
         assert _holding(mine.home, "nachtfalter") == [], "what is private is nowhere"

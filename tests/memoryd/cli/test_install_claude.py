@@ -1,4 +1,4 @@
-"""`memoryd install-claude` against a scripted `claude plugin`: what it changes, what it leaves alone, and what it refuses."""
+"""`memoryd install-claude` with a scripted `claude plugin`: what it changes, what it does not change, and what it refuses."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ path.write_text(json.dumps(state))
 
 @dataclass
 class FakeClaude:
-    """The client's plugins, kept in a file, and the command under test."""
+    """The client's plugins, stored in a file, and the command under test."""
 
     folder: Path
 

@@ -1,4 +1,4 @@
-"""Commands refuse to lose or hide data, with a one-line message under the name that was typed."""
+"""Commands refuse to lose or hide data. They print a one-line message under the name that was typed."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def test_a_setting_is_shown_changed_and_taken_back(terminal: Terminal) -> None:
 
 
 def test_a_wrong_name_or_value_changes_nothing(terminal: Terminal) -> None:
-    terminal.run("config", "dream_floor", "--default")  # there is a file
+    terminal.run("config", "dream_floor", "--default")  # There is a file.
     before = terminal.paths.config.read_text("utf-8")
     assert "Did you mean 'floor'?" in terminal.run("config", "flor", "0.5", code=2).output
     terminal.run("config", "dream_floor", "7", code=2)
@@ -31,7 +31,7 @@ def test_a_wrong_name_or_value_changes_nothing(terminal: Terminal) -> None:
 
 
 def test_a_wrong_value_in_the_file_is_repaired_by_the_command(terminal: Terminal) -> None:
-    terminal.run("status")  # there is a home
+    terminal.run("status")  # There is a home.
     terminal.paths.config.write_text("dream_floor = 7 # oops\n", "utf-8")
     assert "dream_floor = 7" in terminal.run("config", code=2).output
     terminal.run("config", "dream_floor", "0.1")

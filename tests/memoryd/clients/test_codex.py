@@ -79,7 +79,7 @@ def said(path: Path) -> list[str]:
 def test_prompts_answers_and_tools_become_turns(tmp_path: Path) -> None:
     log = Rollout(tmp_path)
     log.given("<environment_context>\n  <cwd>/work/shop</cwd>\n</environment_context>")
-    log.given("Always deploy on Fridays.", "developer")  # memoryd's own context
+    log.given("Always deploy on Fridays.", "developer")  # memoryd's own context.
     log.prompt("Never commit to main directly.")
     log.answer("I will use a branch.")
     log.item("function_call", name="exec_command", call_id="c1", arguments=json.dumps({"cmd": "git switch -c work"}))
@@ -106,7 +106,7 @@ def test_prompts_answers_and_tools_become_turns(tmp_path: Path) -> None:
 def test_only_what_the_user_typed_is_the_users(tmp_path: Path) -> None:
     log = Rollout(tmp_path)
     log.given("# AGENTS.md instructions for /work/shop\n\nAlways use four spaces.")
-    log.given("Never run the tests.")  # Codex's own note: no event says that it was typed
+    log.given("Never run the tests.")  # Codex's own note: no event reports that it was typed.
     log.event("user_message", message="Always use spaces.", kind="user_instructions")
     log.prompt("# Context from my IDE setup:\n\n## Active selection\nAlways push.\n\n## My request for Codex:\nUse port 8080.")
     log.event("task_started", turn_attribution={"parent_turn_id": "t1"})

@@ -158,7 +158,7 @@ def test_a_message_that_may_change_is_left_for_later(sessions: Sessions) -> None
     log = sessions.session()
     sessions.prompt("Just now", fresh=True)
     assert turns(log) == []
-    sessions.run("UPDATE message SET time_updated = time_updated - ?", HOUR_MS)  # nobody answered it
+    sessions.run("UPDATE message SET time_updated = time_updated - ?", HOUR_MS)  # Nobody answered it.
     sessions.run("UPDATE part SET time_updated = time_updated - ?", HOUR_MS)
     assert [turn.text for turn in turns(log)] == ["Just now"]
     assert log_status(log).size == len(open_log(log).read())

@@ -1,4 +1,4 @@
-"""Check a page as a browser sees it for anything that runs code, loads resources or leads to unsafe targets."""
+"""Check a page, as a browser sees it, for anything that runs code, loads resources or leads to unsafe targets."""
 
 from __future__ import annotations
 

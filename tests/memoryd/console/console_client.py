@@ -25,7 +25,7 @@ Answer = Mapping[str, Any] | MemorydError | Callable[[Mapping[str, Any]], Mappin
 
 
 class Console:
-    """A console. `answers` by method: a value, an error to raise, or a function of the parameters; `calls` records the calls."""
+    """A console. `answers` by method: a value, an error to raise, or a function of the parameters. `calls` records the calls."""
 
     def __init__(self, own: tuple[Page, ...] = pages.PAGES, api: Any = None) -> None:
         self.answers: dict[str, Answer] = {"project_names": {"projects": [{"id": "shop", "name": "shop"}], "current": "shop"}}
@@ -74,7 +74,7 @@ class Console:
         return found[1]
 
     def post(self, path: str, **form: Any) -> Any:
-        """Send a form like a browser from one of our pages."""
+        """Send a form like a browser from one of the console's pages."""
         return self.client.post(path, data={"csrf": self.csrf(), **form}, headers=BROWSER)
 
     def asked(self, method: str) -> list[Mapping[str, Any]]:

@@ -78,7 +78,7 @@ def transcript(path: Path, random_: random.Random, cwd: str, start: datetime, tu
 
 
 class Maker:
-    """Generates `count` memories, the newest an hour before NOW."""
+    """Generates `count` memories. The newest is an hour older than NOW."""
 
     def __init__(self, folder: Path, registry: ProjectRegistry, count: int, seed: int = 7) -> None:
         self.random = random.Random(seed)
@@ -109,7 +109,7 @@ class Maker:
         )
 
     def items(self, hostile: bool = True) -> list[MemoryItem]:
-        """Return all memories; some are superseded, forgotten, pinned, linked, or hostile."""
+        """Return all memories. Some are superseded, forgotten, pinned, linked, or hostile."""
         made: list[MemoryItem] = []
         for number in range(self.count):
             made.append(self._item(number, made))

@@ -191,7 +191,10 @@ def test_text_in_any_field_of_a_memory_comes_out_as_text(console: Console) -> No
             assert harm(answer.text) == [], path
             assert "{{" not in text or "{{ 7*7 }}" in answer.text
         console.answers["update_memory"] = ConflictError(text)
-        for form in ({"content": f"{text} mine"}, {"content": text, "tags": "x" * 3_000}):  # a conflict; a form that is refused
+        for form in (
+            {"content": f"{text} mine"},
+            {"content": text, "tags": "x" * 3_000},
+        ):  # A conflict, or a form that is refused.
             answer = console.post(f"/memories/{ID}/edit", **{**form, "digest": "x", "kind": "note"})
             assert answer.status_code in (400, 409) and "<textarea" in answer.text
             assert harm(answer.text) == []

@@ -131,7 +131,7 @@ def test_an_open_page_does_not_keep_the_daemon_alive(settings: Settings) -> None
     port, _, cookie = enter(daemon.client.call("console_open")["url"])
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
     connection.request("GET", "/no-such-page", headers={"cookie": cookie})
-    connection.getresponse().read()  # and the connection stays open, as a browser's does
+    connection.getresponse().read()  # The connection stays open, like that of a browser.
     daemon.thread.join(60)
     connection.close()
     assert not daemon.thread.is_alive()

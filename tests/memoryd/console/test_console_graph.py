@@ -79,7 +79,7 @@ def test_an_unknown_name_is_answered_with_near_ones(console: Console) -> None:
 
 @pytest.fixture
 def shop(real_console: Console, clock: FakeClock) -> tuple[Console, str, str, str]:
-    """Create three memories: the second replaces the first, the third shares a name with the second."""
+    """Create three memories: the second one replaces the first one, and the third one shares a name with the second one."""
     store = real_console.api._service
     made: dict[str, Any] = {"project": "shop", "created_at": clock.now()}
     old = store.write(MemoryItem("The queue runs in redis.", status=Status.SUPERSEDED, **made))

@@ -243,11 +243,11 @@ def test_a_file_is_read_again_only_when_it_changes(folder: Path, monkeypatch: py
     assert library.runs()["run-b"].metrics["llm_accuracy"].value == pytest.approx(59 / 60) and len(read) == 3
 
 
-# Runs that go on
+# Runs in progress
 
 
 def run(folder: Path, name: str, count: int = 4) -> Run:
-    """Create a run that this process works on."""
+    """Create a run on which this process works."""
     made = Run.create(ResultsDir(folder), name, Settings(benchmark="sample", provider="bm25"), {})
     rows = [QuestionRow(number, "c1", f"q{number}", asked_as(number)) for number in range(count)]
     made.plan(rows, {"cases": 1, "questions": count})
@@ -293,7 +293,7 @@ def test_what_a_run_cost_so_far_is_shown_and_what_is_not_known_is_said(tmp_path:
     paid(Phase.ANSWER, "q0", 1.5)
     paid(Phase.ANSWER, "q1", None)
     assert progress(tmp_path / "runs" / "going").cost == "$2.00, 1 of unknown cost"
-    paid(Phase.INGEST, "", 0.5)  # the whole case repeats the costs of its batches
+    paid(Phase.INGEST, "", 0.5)  # The whole case repeats the costs of its batches.
     assert "$2.00, 1 of unknown cost" in unhurt(console.get("/results/going"))
     assert "$2.00, 1 of unknown cost" in unhurt(console.get("/results"))
     made.close()

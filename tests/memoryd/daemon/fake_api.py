@@ -29,7 +29,7 @@ def memory(number: int, content: str = "Use uv, not pip.") -> dict[str, Any]:
 
 
 class FakeApi:
-    """If a file is given, `noted` appends one line per event, so that other processes can read it."""
+    """If a file is given, `noted` appends one line per event, so that other processes can read the events."""
 
     def __init__(self, noted: Path | None = None) -> None:
         self.calls: list[tuple[str, dict[str, Any]]] = []

@@ -40,7 +40,7 @@ def talk(paths: Paths, data: bytes, *, half_close: bool = True) -> bytes:
         if half_close:
             connection.shutdown(socket.SHUT_WR)
         received = b""
-        with contextlib.suppress(ConnectionResetError):  # it hung up on bytes that it had no wish to read
+        with contextlib.suppress(ConnectionResetError):  # It closed the connection on bytes that it did not want to read.
             while chunk := connection.recv(65536):
                 received += chunk
         return received
@@ -281,7 +281,7 @@ def test_the_lease_does_not_end_a_daemon_in_use(run: Callable[..., Any], monkeyp
     found, occupied = [], Core.occupied
 
     async def looked(core: Core, lease: float) -> Any:
-        while not IN_USE[reason](core):  # a busy machine may need longer than this short lease to get there
+        while not IN_USE[reason](core):  # A busy machine may need longer than this short lease.
             await asyncio.sleep(0.01)
         found.append(await occupied(core, lease))
         return found[-1]
@@ -439,7 +439,7 @@ def test_an_mcp_client_that_is_lost_in_a_call_is_not_a_fault(
     daemon: Running, monkeypatch: pytest.MonkeyPatch, farewell: str
 ) -> None:
     monkeypatch.setattr("memoryd.daemon.connection.MAX_LINE_BYTES", 2000)
-    monkeypatch.setattr("memoryd.daemon.connection.BODY_SECONDS", 0.05)  # before the server waits for the next line
+    monkeypatch.setattr("memoryd.daemon.connection.BODY_SECONDS", 0.05)  # Before the server waits for the next line.
     daemon.api.answers["recall"] = {"hits": [], "answer": "nothing relevant"}
     slow = daemon.api.call
 

@@ -30,7 +30,7 @@ COMMAND = [sys.executable, str(Path(__file__).with_name("fake_api.py"))]
 
 @pytest.fixture
 def client(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Client]:
-    monkeypatch.setenv("MEMORYD_LEASE_MINUTES", "0.5")  # what a race leaves behind ends by itself
+    monkeypatch.setenv("MEMORYD_LEASE_MINUTES", "0.5")  # What a race leaves behind ends by itself.
     client = Client(settings.paths)
     yield client
     client.stop(HANGS_SECONDS)
@@ -90,7 +90,7 @@ def test_nothing_spooled_is_lost_over_kills_at_any_point(settings: Settings, cli
 def test_a_signal_ends_it_cleanly(settings: Settings, client: Client, number: Signals) -> None:
     process = start(settings)
     until(client.is_running)
-    client.call("x")  # from here on there is an API to close
+    client.call("x")  # From here on, there is an API to close.
     path = Path(read_endpoint(settings.paths).path)
     process.send_signal(number)
     _, errors = process.communicate(timeout=HANGS_SECONDS)
@@ -128,7 +128,7 @@ def test_a_daemon_that_cannot_start_is_shown_with_its_last_words(settings: Setti
             ensure_daemon(settings, 0.5, [sys.executable, "-c", "raise SystemExit('no such luck')"])
         return "no such luck" in str(caught.value)
 
-    until(result)  # on a busy machine no interpreter has come so far in half a second
+    until(result)  # On a busy machine, no interpreter has got this far within half a second.
 
 
 @pytest.mark.slow
@@ -151,7 +151,7 @@ def test_a_daemon_from_before_an_update_is_replaced(settings: Settings, client: 
     ensure_daemon(settings, HANGS_SECONDS, COMMAND)
     assert client.ping(HANGS_SECONDS)[1] == old.pid
     monkeypatch.setattr("memoryd.daemon.client.__version__", "0.1.1")
-    with pytest.raises(DaemonError):  # the one that is started is as old in this test, or the old one takes long to end
+    with pytest.raises(DaemonError):  # The started daemon is as old in this test, or the old daemon takes long to end.
         ensure_daemon(settings, 0.3, COMMAND)
     old.communicate(timeout=HANGS_SECONDS)
     assert old.returncode == 0

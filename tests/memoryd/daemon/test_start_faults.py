@@ -86,7 +86,7 @@ def test_the_doctor_tells_an_entry_that_was_cut_off_from_a_dream_under_way(setti
     journal.set_step(name, EntryStep.APPLYING)
 
     def found() -> tuple[bool, str]:
-        (check,) = doctor._journal(settings)  # all checks together start a daemon, which mends it
+        (check,) = doctor._journal(settings)  # All checks together start a daemon, which repairs it.
         return check.ok, check.detail
 
     assert found() == (False, f"{name}: interrupted")

@@ -53,7 +53,7 @@ class Log:
 
 
 def encode(*entries: Any) -> bytes:
-    """Encode lines like the client; bytes are written unchanged."""
+    """Encode lines like the client. Bytes are written unchanged."""
     return b"".join(
         (e if isinstance(e, bytes) else json.dumps(e, ensure_ascii=False, separators=(",", ":")).encode()) + b"\n"
         for e in entries

@@ -17,7 +17,7 @@ KINDS = {
 
 
 def talk(*lines: str, first: int = 1) -> tuple[Turn, ...]:
-    """Return the turns of lines such as "U: text"; each gets a line number and a uuid."""
+    """Return the turns of lines such as "U: text". Each turn gets a line number and a uuid."""
     out = []
     for number, line in enumerate(lines, first):
         mark, _, text = line.partition(": ")

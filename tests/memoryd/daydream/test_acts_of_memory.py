@@ -64,7 +64,7 @@ SMALL_TALK = {
     "Spanish": ["jajaja, nunca más un lunes", "siempre quise un teclado así"],
     "Chinese": ["哈哈，再也不在周一上线了", "我一直想要这样的键盘"],
 }
-# What was asked, what the step put out, what the assistant found, words that the memory must hold, its kind.
+# What was asked, what the step printed, what the assistant found, words that the memory must contain, and its kind.
 FINDINGS = {
     "English": (
         "U: why is the import slow?",

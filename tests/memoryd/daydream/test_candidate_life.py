@@ -1,4 +1,4 @@
-"""A candidate waits for a second session, the user or a model; it replaces nothing and expires."""
+"""A candidate waits for a second session, the user or a model. It replaces nothing and expires."""
 
 from __future__ import annotations
 

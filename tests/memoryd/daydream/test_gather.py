@@ -1,4 +1,4 @@
-"""A model is asked about full pieces, or at the end of a session; waiting loses nothing."""
+"""A model is asked about full pieces, or at the end of a session. Waiting loses nothing."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_looking_whether_there_is_enough_reads_little(world: World, log: Log, mo
     monkeypatch.setattr(pipeline, "read_transcript", counted)
     asked, _ = model(world)
     for _ in range(100):
-        log.tool("x" * 4_000)  # long lines of which hardly anything counts as text
+        log.tool("x" * 4_000)  # Long lines of which hardly anything counts as text.
         world.run(log, asked, "Stop")
     world.run(log, asked, "SessionEnd")
     assert sum(looked) <= 3 * log.path.stat().st_size

@@ -36,9 +36,9 @@ def test_a_correction_is_kept_as_a_statement_that_names_its_subject(said: str, s
 @pytest.mark.parametrize(
     "text",
     [
-        "No test may be skipped in CI, not even flaky_login.",  # "no" belongs to the statement
-        "No, not 5432.",  # too little is left
-        "No, it is 5544, not 6000.",  # nobody claimed 6000, so "it" could be anything
+        "No test may be skipped in CI, not even flaky_login.",  # "no" belongs to the statement.
+        "No, not 5432.",  # Too little remains.
+        "No, it is 5544, not 6000.",  # Nobody claimed 6000, so "it" could be anything.
     ],
 )
 def test_a_correction_that_cannot_be_reworded_soundly_stays_as_it_was_said(text: str) -> None:
@@ -104,7 +104,7 @@ def test_a_question_with_a_statement_is_kept_without_the_question() -> None:
         ("I think we should keep the old export files", True, "We should keep the old export files"),
         ("imo, the name must never be shown in the list", True, "The name must never be shown in the list"),
         ("我觉得我们应该保留原有的计算逻辑", True, "我们应该保留原有的计算逻辑"),
-        ("I think the server listens on port 8080", False, "I think the server listens on port 8080"),  # a guess stays one
+        ("I think the server listens on port 8080", False, "I think the server listens on port 8080"),  # A guess remains a guess.
         ("Key finding: the cache of `store.db` is read twice", False, "The cache of `store.db` is read twice"),
     ],
 )

@@ -1,4 +1,4 @@
-"""What is measured of a session's log: prompts, tool calls, tokens, corrections, reverted edits, tests."""
+"""Measures taken from a session's log: prompts, tool calls, tokens, corrections, reverted edits, tests."""
 
 from __future__ import annotations
 

@@ -251,12 +251,12 @@ USERS = [
     ("pls dont touch migrations/ without asking me first", "Do not change migrations/ without asking first.", "dont", True),
     # A negation in a session of several languages.
     ("tidy the imports\nNunca subas cambios sin pasar los tests", "Nunca subas cambios sin pasar los tests.", "dont", True),
-    # Two sentences that hold a word each are no other wording.
+    # Two sentences that share one word each are not a rewording.
     ("look at the menu please\nkeep the gap, always", "Please always use bebop for menus in general.", "do", False),
-    # A name in lower case that only the agent gives.
+    # A name in lower case that only the agent uses.
     ("Always run the tests before you commit.", "Always run the tests with nosey before a commit.", "do", False),
     ("Immer die Tests vor dem Commit laufen lassen.", "Immer die Tests mit nosey vor dem Commit laufen lassen.", "do", False),
-    # Asked or supposed only, unless it is asked of the agent.
+    # Only asked or supposed, unless the agent is asked for it.
     ("Should we always run the linter before pushing?", "Always run the linter before pushing.", "do", False),
     ("Suppose we always run the linter before pushing.", "Always run the linter before pushing.", "do", False),
     ("Can you always run the linter before pushing?", "Always run the linter before pushing.", "do", True),

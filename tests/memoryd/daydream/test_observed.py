@@ -1,4 +1,4 @@
-"""Facts derived from commands: how things are run here, and what this machine lacks."""
+"""Facts derived from commands: how things are run here, and what is missing on this machine."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def result(text: str = "ok", *, error: bool = False, tool: str = "Bash") -> Turn
 
 
 def session(*runs: tuple[str, str] | str) -> list[Turn]:
-    """Return commands with their output; an output that starts with "!" failed."""
+    """Return commands with their output. An output that starts with "!" failed."""
     out: list[Turn] = []
     for number, run in enumerate(runs, 1):
         command, text = (run, "ok") if isinstance(run, str) else run

@@ -31,7 +31,10 @@ class Killed(BaseException):
 
 
 class FakeStore:
-    """An in-memory implementation of the service. `supersede` is two writes, as in the service; `tick` is called around each."""
+    """An in-memory implementation of the service.
+
+    `supersede` consists of two writes, as in the service. `tick` is called before and after each write.
+    """
 
     def __init__(self, tick: Callable[[], None] = lambda: None) -> None:
         self.items: dict[str, MemoryItem] = {}

@@ -168,4 +168,4 @@ def test_a_long_run_of_joiners_costs_no_more_than_its_length() -> None:
     text = "\u200d" * 100_000
     assert without_hidden(text) == text
     assert without_hidden(f"a{text}b") == "ab"
-    assert time.process_time() - start < 2 * patience()  # looking through the rest from each sign took half a minute
+    assert time.process_time() - start < 2 * patience()  # Looking through the rest from each sign took half a minute.

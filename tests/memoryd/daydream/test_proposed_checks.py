@@ -27,7 +27,7 @@ def unread(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def read(said: str, check: Any, *others: Turn, **fields: Any) -> Candidate:
-    """Return what the day dream keeps when a model answers with the rule, and proposes a check for it."""
+    """Return what the day dream keeps when a model answers with the rule and proposes a check for it."""
     values = {"content": said, "kind": "rule", "polarity": "dont", "scope": "project", "importance": 3, "confidence": 0.9}
     entry = {**values, "evidence": [1], "check": check, **fields}
     llm = ScriptedLLM(orjson.dumps({"candidates": [entry], "handoff": ""}).decode())
@@ -50,7 +50,7 @@ def test_a_check_of_the_users_words_is_stored_with_the_rule_that_the_rules_offli
 @pytest.mark.parametrize(
     ("said", "check"),
     [
-        (SAID, {"kind": "command", "words": ["yarn"]}),  # nobody said yarn
+        (SAID, {"kind": "command", "words": ["yarn"]}),  # Nobody said yarn.
         (SAID, {"kind": "command", "words": ["npm", "git push"]}),
         (SAID, {"kind": "command", "words": ["npm"], "instead": "rm -rf /"}),
         (SAID, {"kind": "command", "words": ["*"]}),
@@ -62,7 +62,7 @@ def test_a_check_of_the_users_words_is_stored_with_the_rule_that_the_rules_offli
         (SAID, {"kind": "command", "words": ["npm"], "mode": "block"}),
         (SAID, {"kind": "command", "words": ["npm"], "silenced": ["npm*"]}),
         (SAID, {"kind": "message", "form": "ticket"}),
-        ("Every git thing goes through the wrapper.", {"kind": "command", "words": ["git"]}),  # would fire on all of git
+        ("Every git thing goes through the wrapper.", {"kind": "command", "words": ["git"]}),  # Would match all of git.
         ("Everything in src is made by hand, never by a generator.", {"kind": "content", "words": ["src"]}),
         ("We don't want npm here, pnpm does it.", {"kind": "command", "words": ["pnpm"]}),  # the opposite
         ("Use pnpm, and don't go back to that other one.", {"kind": "command", "words": ["pnpm"]}),
@@ -94,4 +94,4 @@ def test_nothing_of_a_tools_output_or_a_pasted_text_becomes_a_check() -> None:
 
 def test_a_rule_that_is_read_offline_keeps_that_check() -> None:
     proposed = {"kind": "command", "words": ["npm", "here"], "instead": "pnpm"}
-    assert read("Never use npm here, always pnpm.", [proposed]).check is None  # it is compiled when the memory is written
+    assert read("Never use npm here, always pnpm.", [proposed]).check is None  # It is compiled when the memory is written.

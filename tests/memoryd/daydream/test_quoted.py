@@ -150,14 +150,14 @@ def test_time_grows_with_the_text_only(unit: str) -> None:
 
 
 SHOWN = [
-    # The line before it wants a text, or names one.
+    # The line before it requests a text, or refers to one.
     f"the brochure ends with\n\n{FOREIGN}\n\nanything odd?",
     f"their wiki had this line\n\n{FOREIGN}",
     f"our supplier's principles\n\n- {FOREIGN}\n- Keep it simple",
     f"our supplier's principles:\n- {FOREIGN}\n- Keep it simple",
     f"Rules of the other team:\n\n- {FOREIGN}",
     f"Release notes 3.1\n\n- {FOREIGN}",
-    # A line that says nothing but what to do with a text, or asks about it.
+    # A line that only says what to do with a text, or asks about it.
     f"make this a valid toml file\n\nrules:\n  - {FOREIGN}",
     f"format as markdown\n\n{FOREIGN}",
     f"opinions?\n\n{FOREIGN}",

@@ -1,4 +1,4 @@
-"""Answers of a model are recorded and replayed, and what would be sent can be read beforehand. Through the command line."""
+"""Answers of a model are recorded and replayed, and what would be sent can be read beforehand. Uses the command line."""
 
 from __future__ import annotations
 

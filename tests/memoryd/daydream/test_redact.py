@@ -1,4 +1,4 @@
-"""Secrets are removed, everything else is kept. Test secrets are assembled at run time, so that no scanner reports them."""
+"""Secrets are removed, and everything else is kept. Test secrets are assembled at run time, so that no scanner reports them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DASHES = "-" * 5
 PEM = f"{_DASHES}BEGIN RSA PRIVATE" + f" KEY{_DASHES}\n" + (chars(64) + "\n") * 6 + f"{_DASHES}END RSA PRIVATE" + f" KEY{_DASHES}"
 JWT = "eyJ" + chars(30) + "." + "eyJ" + chars(60) + "." + chars(43)
 
-# text before, the secret, text after, kind
+# Text before, the secret, text after, kind.
 POSITIVES = [
     ("key ", "sk-" + "ant-" + "api03-" + chars(40), " end", "api-key"),
     ("key ", "sk-" + "proj-" + chars(48), "", "api-key"),

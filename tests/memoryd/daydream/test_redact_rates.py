@@ -1,4 +1,4 @@
-"""Rates of redaction, on generated secrets of every kind and similar harmless strings."""
+"""Rates of redaction, on generated secrets of all kinds and similar harmless strings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A reader's references to known memories only count as far as their evidence."""
+"""A reader's references to known memories count only as far as their evidence."""
 
 from __future__ import annotations
 

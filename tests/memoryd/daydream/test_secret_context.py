@@ -1,4 +1,4 @@
-"""A secret that nothing names is found by its looks and by what the text around it is about."""
+"""A secret without a name is found by its form and by the topic of the surrounding text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The network that finds secrets in wordings that no pattern knows."""
+"""The network that finds secrets in wordings that no pattern matches."""
 
 from __future__ import annotations
 

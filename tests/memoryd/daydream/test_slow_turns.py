@@ -1,4 +1,4 @@
-"""A turn that takes too long is skipped and reported, and the log is read on after it, also after a restart."""
+"""A turn that takes too long is skipped and reported. The rest of the log is read, also after a restart."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ SAID = ("Always run make check", "this one is Slow, the password is a hard nut",
 
 
 def endless(scanned: ScannedText) -> list[Found]:
-    """Simulate a scanner that never ends on one text, and checks its deadline in its loop."""
+    """Simulate a scanner that never finishes one text, and checks its deadline in its loop."""
     while "Slow" in scanned.text:
         scanned.deadline.check()
     return find_by_words(scanned)
@@ -50,7 +50,7 @@ def log(tmp_path: Path) -> Log:
 
 @pytest.fixture
 def no_daemon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the doctor find no daemon, rather than start one that would outlive the test."""
+    """Prevent the doctor from finding a daemon or starting one that would outlive the test."""
 
     def refuse(settings: Settings) -> None:
         raise DaemonUnavailable("no daemon in this test")
@@ -94,7 +94,7 @@ def test_doctor_and_the_log_name_the_line_that_was_given_up(
     noted = orjson.loads(world.state.note(GIVEN_UP))
     world.state.close()
     assert [(one["transcript"], one["line"]) for one in noted] == [(str(log.path), 2)]
-    monkeypatch.setattr("memoryd.cli.doctor.DAYS_NAMED", 100_000)  # the test data are old
+    monkeypatch.setattr("memoryd.cli.doctor.DAYS_NAMED", 100_000)  # The test data are old.
     settings.paths.state_db.parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / "state.db").rename(settings.paths.state_db)
     (check,) = [one for one in run_checks(settings) if one.name == "slow lines"]
@@ -148,7 +148,7 @@ print("DONE", *world.store.contents(), sum(run.skipped.get("too slow", 0) for ru
 
 @pytest.mark.slow
 def test_a_line_that_ends_the_process_is_given_up_after_a_few_restarts(log: Log, tmp_path: Path) -> None:
-    """The scanner hangs in one call, the watchdog ends the process, and the next one must not hang there forever."""
+    """The scanner hangs in one call, the watchdog ends the process, and the next process must not hang there forever."""
     for restart in range(8):  # noqa: B007 - read after the loop
         done = subprocess.run(
             [sys.executable, "-c", HANGS, str(tmp_path), str(log.path)], capture_output=True, text=True, timeout=60, check=False

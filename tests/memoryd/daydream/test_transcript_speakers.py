@@ -137,7 +137,7 @@ def test_pasted_text_is_a_turn_of_its_own_after_the_users_words(log: Log, reader
 
 
 def chained(log: Log, *texts: tuple[str, int]) -> list[dict[str, Any]]:
-    """Return prompts with answers; each names the number of the line it continues, from 0, or -1 for none."""
+    """Return prompts with answers. Each specifies the number of the line that it continues, starting from 0, or -1 for none."""
     out: list[dict[str, Any]] = []
     for text, parent in texts:
         make = log.assistant if text.startswith("OK") else log.user

@@ -46,14 +46,14 @@ class Steps:
 
 
 def in_child(work: Callable[[], str]) -> str:
-    """Return the result of work in a child process; empty if the child was killed."""
+    """Return the result of work in a child process. Empty if the child was killed."""
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
             os.close(reading)
             os.write(writing, work().encode())
-        finally:  # a child that went on would run the rest of the tests a second time, and hold its parent's pipes open
+        finally:  # A child that continued would run the rest of the tests a second time, and keep its parent's pipes open.
             os._exit(0)
     os.close(writing)
     with os.fdopen(reading) as stream:

@@ -92,7 +92,7 @@ class Month:
     # What happens
 
     def live(self, check: Callable[[Month, int], None]) -> None:
-        """Run thirty days of two sessions each; `check` runs after each night."""
+        """Live through thirty days of two sessions each. `check` runs after each night."""
         for day in range(1, NIGHTS + 1):
             self.morning(day)
             self.afternoon(day)
@@ -142,7 +142,7 @@ class Month:
         if day > FORGOTTEN_ON and day % 4 == 1:
             wording = FORBIDDEN[(day // 4) % len(FORBIDDEN)]
             self.hear(session, wording, Kind.DECISION, project=SHOP, source=Source.AGENT_STEP)
-        if day == 15:  # the agent found a fact that speaks against the user's: only the user can tell
+        if day == 15:  # The agent found a fact that contradicts the user's fact. Only the user can decide.
             self.hear(session, WRONG_PORT, Kind.ENVIRONMENT, project=SHOP, source=Source.AGENT_STEP)
         self.clock.advance(hours=3)
 
@@ -169,7 +169,7 @@ class Month:
         source: Source = Source.USER,
         polarity: Polarity = Polarity.KNOW,
     ) -> None:
-        """Pass one statement through the day dream."""
+        """Process one statement with the day dream."""
         said = Candidate(
             text, kind, polarity, source, at=self.clock.now(), uuids=(f"{session}:{text[:20]}",), scope=Scope.PROJECT
         )
@@ -179,7 +179,7 @@ class Month:
     # What is asked
 
     def ask(self, question: str, **filters: object) -> list[MemoryItem]:
-        """Return what a session of the shop gets for a question."""
+        """Return what a session of the shop receives for a question."""
         query = replace(Query(text=question, project=SHOP, now=self.clock.now()), **filters)  # type: ignore[arg-type]
         return [hit.item for hit in self.store.search(query, 8)]
 

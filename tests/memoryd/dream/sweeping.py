@@ -63,7 +63,7 @@ def link(service: Orchestrator, id: str, other: str) -> Change:
 
 
 def planned(changes: Iterable[Change] = (), undecided: Iterable[UndecidedConflict] = ()) -> Planner:
-    """Return a planner with these fixed results, without what is already done."""
+    """Return a planner with these fixed results, excluding what is already done."""
     wanted = list(changes)
 
     def plan(items: Sequence[MemoryItem], protected: frozenset[str]) -> Plan:

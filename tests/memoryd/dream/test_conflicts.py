@@ -222,7 +222,7 @@ def test_a_model_cannot_merge_statements_of_other_numbers() -> None:
 
 
 class CountingReader:
-    """Reads two texts without seeing anything in them; fails if told to."""
+    """Reads two texts without finding anything in them. Fails if requested."""
 
     def __init__(self, *, fails: bool = False) -> None:
         self.read_pairs: list[frozenset[str]] = []
@@ -248,7 +248,7 @@ def test_a_dream_reads_a_bounded_number_of_pairs_together_the_newest_first() -> 
     reader = CountingReader()
     plan_of(*near_pairs(), comparer=Comparer(reader=reader), limits=DreamLimits(read=2))
     names = [next(name for name in ("north", "south", "west") if name in " ".join(pair)) for pair in reader.read_pairs]
-    assert names == ["west", "west", "south", "south"]  # each in both orders
+    assert names == ["west", "west", "south", "south"]  # Each in both orders.
 
 
 def test_a_dream_goes_by_words_alone_when_statements_cannot_be_read_together(caplog: pytest.LogCaptureFixture) -> None:

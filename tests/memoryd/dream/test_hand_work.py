@@ -47,7 +47,7 @@ def test_what_was_forgotten_stays_out_also_after_dreams_and_a_year(world: World,
     sweep_of(*world, planned([decay(store, ids[0]), archive(store, clock, ids[1])])).run("nightly")
     clock.advance(days=365)
     sweep_of(*world, planned()).run("nightly")
-    # The user's later words lift a tombstone; nobody else's do.
+    # The user's later words lift a tombstone. Nobody else's words do.
     assert kept(world, candidate(world, content, source)) is (KeepAction.NEW if source is Source.USER else KeepAction.REFUSED)
     assert id not in {hit.item.id for hit in store.search(Query(text=RULE), 20)}
 

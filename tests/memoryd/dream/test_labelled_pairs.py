@@ -35,7 +35,7 @@ def test_the_set_is_large_and_both_halves_hold_every_label() -> None:
 @pytest.mark.slow
 def test_merges_on_the_held_out_half_are_right_and_most_are_found(vectors: dict[str, FloatArray]) -> None:
     merges, _ = scores(HELD_OUT, vectors)
-    assert merges.precision >= 0.98 and merges.recall >= 0.6, str(merges)  # strict since pairs of strangers: no detail is lost
+    assert merges.precision >= 0.98 and merges.recall >= 0.6, str(merges)  # Strict since pairs of strangers: no detail is lost.
 
 
 @pytest.mark.slow
@@ -54,7 +54,7 @@ def test_without_vectors_fewer_are_merged_and_still_none_wrongly(half: list[Pair
 @pytest.mark.slow
 @pytest.mark.parametrize("half", [TRAINING, HELD_OUT], ids=["training", "held out"])
 def test_the_whole_plan_decides_as_the_comparison_does(half: list[Pair], vectors: dict[str, FloatArray]) -> None:
-    """Each pair is in its own project, including blocking: plans find what the scores above measure."""
+    """Each pair is in its own project, including blocking. Plans find what the scores above measure."""
     merged, closed = set(), set()
     items = [item for number, pair in enumerate(half) for item in _items(number, pair)]
     plan = make_plan(items, now=NOW, vectors={item.id: vectors[item.content] for item in items})

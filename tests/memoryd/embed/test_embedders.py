@@ -151,7 +151,7 @@ def test_a_vector_that_cannot_be_compared_is_refused(values: list[Any]) -> None:
 
 
 class FakeFastembed(types.ModuleType):
-    """Replaces the optional library: counts loads and can refuse."""
+    """Replaces the optional library. Counts loads and can refuse."""
 
     def __init__(self) -> None:
         super().__init__("fastembed")

@@ -120,7 +120,7 @@ def test_the_graphs_that_are_run_give_what_the_models_of_the_wheel_give() -> Non
         states = run_states(loaded, ids, kept, **projection)
         cosines = (states * expected[kept]).sum(axis=1) / np.linalg.norm(states, axis=1) / np.linalg.norm(expected[kept], axis=1)
         assert states.shape == (3, STATES) and (cosines > 0.98).all()
-        # Which tokens are wanted changes the rounding of the last layer alone.
+        # The choice of requested tokens changes only the rounding of the last layer.
         again = run_states(loaded, ids, [3, 5], **projection)[0]
         assert again @ states[1] > 0.99 * np.linalg.norm(again) * np.linalg.norm(states[1])
 

@@ -1,4 +1,4 @@
-"""Checks that rules compile to, and sentences that give none."""
+"""Checks compiled from rules, and sentences that result in none."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ def test_a_length_that_is_no_decimal_number_stops_no_call() -> None:
         ("Always run `cargo fmt` after changing Rust files.", "cargo fmt", ("*.rs",)),
         ("Am Ende immer make lint laufen lassen.", "make lint", ()),
         ("Before you finish, summarise what you did.", "", ()),
-        ("After changing a migration, run alembic upgrade.", "", ()),  # edits of other files need no migration
+        ("After changing a migration, run alembic upgrade.", "", ()),  # Edits of other files need no migration.
         ("We run make release at the end of the sprint.", "", ()),
         ("Don't run make lint after every change.", "", ()),
     ],

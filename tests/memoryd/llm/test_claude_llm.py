@@ -25,7 +25,7 @@ RESULT: dict[str, Any] = {
 
 
 def client(tmp_path: Path, body: str, timeout: float = HANGS_SECONDS, environ: dict[str, str] | None = None) -> ClaudeLLM:
-    """Return a ClaudeLLM with a fake client: a Python script that gets the same arguments, input and environment."""
+    """Return a ClaudeLLM with a fake client: a Python script that receives the same arguments, input and environment."""
     script = tmp_path / "claude"
     script.write_text(f"#!{sys.executable} -IS\nimport json, os, sys, time, subprocess\n{body}\n")
     script.chmod(0o755)
@@ -161,7 +161,7 @@ def test_a_run_over_its_time_is_ended_with_its_children(tmp_path: Path) -> None:
         with pytest.raises(ModelError, match="did not respond within") as caught:
             llm.complete(ASK)
         assert caught.value.transient
-        if pids.exists():  # it was there in time, which on a busy machine takes longer
+        if pids.exists():  # It was there in time. On a busy machine this takes longer.
             break
     os.close(reader)
     wait_for_the_end_of(pids)
@@ -198,7 +198,7 @@ def test_runs_of_one_home_folder_come_one_after_the_other(tmp_path: Path) -> Non
         f"os.open({str(busy)!r}, os.O_CREAT | os.O_EXCL)\nsys.stdin.read(); time.sleep(0.05)\nos.unlink({str(busy)!r})\n"
         f"print({json.dumps(json.dumps(RESULT))})"
     )
-    client(tmp_path, body)  # writes the stand-in
+    client(tmp_path, body)  # Writes the stand-in.
     settings = Settings(home=tmp_path / "home", claude_command=str(tmp_path / "claude"))
     done: list[str] = []
     runs = [

@@ -1,4 +1,4 @@
-"""The real client with a scripted model server on loopback; needs CLAUDE_BIN."""
+"""The real client with a scripted model server on loopback. Needs CLAUDE_BIN."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("content-type", kind)
         self.send_header("content-length", str(len(data)))
         self.end_headers()
-        with contextlib.suppress(BrokenPipeError):  # a client that was killed meanwhile
+        with contextlib.suppress(BrokenPipeError):  # A client that was killed meanwhile.
             self.wfile.write(data)
 
 
@@ -191,7 +191,7 @@ def test_a_hanging_real_client_is_ended(tmp_path: Path, model: Model) -> None:
         llm = ClaudeLLM(settings, environment(tmp_path, model), timeout=seconds)
         with pytest.raises(ModelError, match="did not respond"):
             llm.complete([Message("user", "hello")])
-        if model.asked.is_set():  # it got so far in time, which on a busy machine takes longer
+        if model.asked.is_set():  # It got this far in time. On a busy machine this takes longer.
             break
     assert model.asked.is_set()
     until(lambda: processes_in(extractor_folder(settings)) == [], "a process is left")

@@ -1,4 +1,4 @@
-"""A session's login: only in memory, of the right session, and removed from the environment."""
+"""A session's login: only in memory, of the correct session, and removed from the environment."""
 
 from __future__ import annotations
 

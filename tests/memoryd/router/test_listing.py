@@ -1,4 +1,4 @@
-"""Questions without a subject ask for a list; those with a subject are searched."""
+"""Questions without a subject request a list. Questions with a subject are searched."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def an_id(number: int) -> str:
 
 
 def an_item(number: int = 0, content: str = "The cache lives in redis.", **values: Any) -> MemoryItem:
-    """Create an item; number 0 means that it has no id yet."""
+    """Create an item. Number 0 means that it has no id yet."""
     return MemoryItem(content, an_id(number) if number else "", **{"project": "app", "created_at": NOW, **values})
 
 

@@ -1,4 +1,4 @@
-"""Every filter uses the index for browsing, which is added to an older index file when it is opened."""
+"""All filters use the index for browsing, which is added to an older index file when it is opened."""
 
 from __future__ import annotations
 

@@ -133,7 +133,7 @@ def test_an_index_of_before_is_taken_over_with_the_same_answers(tmp_path: Path) 
     store.close()
     unshelve(tmp_path / "index" / "literal.db")
     for path in (tmp_path / "memories").rglob("*.md"):
-        path.unlink()  # the files are not asked
+        path.unlink()  # The files are not queried.
     opened = FullTextIndex(tmp_path / "index" / "literal.db")
     assert [opened.scores(query, 200) for query in queries] == before
     assert all(before[:2]) and opened.size() == 120

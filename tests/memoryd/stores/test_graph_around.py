@@ -1,4 +1,4 @@
-"""The neighbourhood of a node: limited, nearest first, fair to every branch."""
+"""The neighbourhood of a node: limited, nearest first, fair to all branches."""
 
 from __future__ import annotations
 

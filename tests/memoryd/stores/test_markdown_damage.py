@@ -1,4 +1,4 @@
-"""Damaged indexes are restored from the files; also after a crash or with a second process."""
+"""Damaged indexes are restored from the files, also after a crash or with a second process."""
 
 from __future__ import annotations
 

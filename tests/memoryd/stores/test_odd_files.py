@@ -1,4 +1,4 @@
-"""An invalid memory file only affects itself: it is reported, and the other files are read."""
+"""An invalid memory file affects only itself: it is reported, and the other files are read."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def test_only_the_last_texts_are_kept_also_when_nobody_asks_for_them() -> None:
     ahead = PrefetchCache(lambda text: made.append(text), "test")
     for number in range(KEPT + 1):
         ahead.prepare(str(number))
-    ahead.get(str(KEPT))  # behind all others
+    ahead.get(str(KEPT))  # Behind all others.
     ahead.get("1")
     assert len(made) == KEPT + 1
     ahead.get("0")

@@ -1,4 +1,4 @@
-"""Which store the settings name. What a database does is tested with a server, in tests/postgres."""
+"""The store that the settings select. Databases are tested with a server, in tests/postgres."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ from .vector_samples import START, ClusterEmbedder, item
 
 @pytest.fixture(params=["matrix", "table"])
 def open_store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[..., Any]]:
-    """Open a store on one file, repeatedly; with each search path in turn."""
+    """Open a store on one file, repeatedly. Each search path is used in turn."""
     stores = []
 
     def open(embedder: Any = None, **options: Any) -> VectorStore:
@@ -195,7 +195,7 @@ def test_both_ways_of_exact_search_give_the_answer_of_brute_force(both_ways: lis
 
 
 def _clear(ranked: Any) -> Any:
-    """Return whether no two different vectors are nearly equally distant: only then the order is determined."""
+    """Return whether no two different vectors are nearly equally distant. Only then, the order is determined."""
     gaps = np.diff([cosine for cosine, _ in ranked])
     return not ((gaps > 0) & (gaps < 3e-6)).any()
 
@@ -422,7 +422,7 @@ def test_a_filter_that_is_kept_gives_what_the_table_gives(seed: int, k: int) -> 
     with tempfile.TemporaryDirectory() as name:
         fast, exact = (VectorStore(Path(name) / "v.db", HashEmbedder(), matrix_bytes=size) for size in (2**20, 0))
         words = "cache port queue deploy staging token".split()
-        for _ in range(3):  # the kept filter must notice what is written and deleted between queries
+        for _ in range(3):  # The kept filter must notice what is written and deleted between queries.
             fast.write_many(
                 MemoryItem(
                     " ".join(draw.choices(words, k=4)),

@@ -16,7 +16,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class ClusterEmbedder:
-    """Unit vectors that only depend on the text: `12 …` is in cluster 12, all at acute angles. Counts its texts."""
+    """Unit vectors that depend only on the text: `12 …` is in cluster 12, with all vectors at acute angles. Counts its texts."""
 
     def __init__(self, dimensions: int = 16, name: str = "cluster", noise: float = 0.4) -> None:
         self.name, self.dimensions, self.noise = name, dimensions, noise

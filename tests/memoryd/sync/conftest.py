@@ -20,7 +20,7 @@ from memoryd.testing import FakeClock
 
 @dataclass
 class Home:
-    """One machine of the user, in process."""
+    """One machine of the user, in this process."""
 
     folder: Path
     clock: FakeClock
@@ -95,7 +95,7 @@ def homes(tmp_path: Path) -> Iterator[Homes]:
 
 @pytest.fixture
 def pair(homes: Homes, tmp_path: Path) -> tuple[Home, Home]:
-    """Two machines that share a plain folder."""
+    """Create two machines that share a plain folder."""
     (tmp_path / "shared").mkdir()
     desk, laptop = homes("desk"), homes("laptop")
     laptop.init(tmp_path / "shared", desk.init(tmp_path / "shared"))

@@ -1,4 +1,7 @@
-"""Two machines edit, forget, restore, delete, dream and sync in any order: nothing is lost, and both end equal."""
+"""Two machines edit, forget, restore, delete, dream and sync in any order.
+
+Nothing is lost, and both have the same state in the end.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ from tests.memoryd.sync.conftest import Home
 
 SIDES = st.sampled_from([0, 1])
 PICKS = st.integers(0, 1_000)
-# Statements that dreams merge, and that they leave alone.
+# Statements that dreams merge, and statements that they do not change.
 TEXTS = st.sampled_from(
     [
         "Bikes live in the shed.",
@@ -35,7 +38,7 @@ SOURCES = st.sampled_from([Source.USER, Source.AGENT_STEP])
 
 
 class TwoMachines(RuleBasedStateMachine):
-    """Each rule acts on one machine. `forgotten` holds what must stay forgotten, `written` every text that was ever written."""
+    """Each rule acts on one machine. `forgotten` contains what must stay forgotten, `written` contains all texts ever written."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -68,7 +71,7 @@ class TwoMachines(RuleBasedStateMachine):
         if item := self.pick(side, number, Status.ACTIVE):
             content = f"{text} Edited {number}."
             self.homes[side].edit(item.id, content=content)
-            self.written.discard(item.content)  # its author replaced it
+            self.written.discard(item.content)  # Its author replaced it.
             self.written.add(content)
 
     @rule(side=SIDES, number=PICKS, text=TEXTS)

@@ -1,4 +1,4 @@
-"""Memories of one user on several machines: what travels, what wins, and what is never taken over."""
+"""Memories of one user on several machines: what is transferred, what wins, and what is never accepted."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def test_two_edits_by_the_user_are_the_users_to_decide(pair: Pair) -> None:
 
 
 def test_two_rewordings_of_one_memory_are_decided_alike(pair: Pair) -> None:
-    """A rewording through memoryd is a new memory that replaces the old one, on each machine another."""
+    """A rewording through memoryd is a new memory that replaces the old one. Each machine creates a different one."""
     desk, laptop = pair
     id = desk.add("The cache is redis.", scope=Scope.USER, source=Source.AGENT_STEP)
     settle(desk, laptop)
@@ -298,7 +298,7 @@ def test_a_git_repository_carries_it_and_a_race_is_merged(homes: Homes, tmp_path
     laptop.edit(id, tags=("press",))
     push = laptop.syncing.run
     hook = bare / "hooks" / "update"
-    hook.write_text(f"#!/bin/sh\nrm {hook}\nexit 1\n")  # another machine was faster, once
+    hook.write_text(f"#!/bin/sh\nrm {hook}\nexit 1\n")  # Another machine was faster, once.
     hook.chmod(0o755)
     push()
     desk.sync()

@@ -1,4 +1,4 @@
-"""The operations of sync, called as the commands call them."""
+"""The operations of sync, as called by the commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Memories are exported to the Markdown files that clients load, within their limits and without raising anyone's trust."""
+"""Memories are exported to the Markdown files that clients load, within their limits and with unchanged trust."""
 
 from __future__ import annotations
 

@@ -201,7 +201,10 @@ def test_rules_of_cursor_keep_their_description_and_globs(desk: Desk) -> None:
 
 
 def test_what_claude_md_says_is_known_and_not_given_twice(desk: Desk) -> None:
-    """It is given again when the file no longer says it. AGENTS.md, which Claude Code does not read, hides no rule of yours."""
+    """It is given again when the file no longer contains it.
+
+    AGENTS.md, which Claude Code does not read, hides no rule of the user.
+    """
     desk.call("remember", content="Never commit to main.", kind="rule", polarity="dont")
     desk.call("remember", content="Run make fmt before each commit.", kind="rule", polarity="do")
     desk.call("remember", content="Keep the changelog in English.", kind="rule", polarity="do")

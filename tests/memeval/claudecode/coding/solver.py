@@ -1,8 +1,8 @@
 """A scripted model for coding tasks that can do anything, but knows only what its request contains.
 
-It recognizes the task from the request, and applies the gold patch with a shell command if the request contains everything that
-the task needs; else it applies the guess, like a model without that knowledge. So the resolve rate of an arm depends on its
-memory alone.
+It recognises the task from the request. If the request contains everything that the task needs, it applies the gold
+patch with a shell command. Otherwise, it applies the guess, like a model without that knowledge. Therefore, the
+resolve rate of an arm depends only on its memory.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def request_text(body: Body) -> str:
 
 @dataclass
 class Solver:
-    """`brain(body)` gives the blocks of the answer. `decided` keeps (task, known) for each first request of a session."""
+    """`brain(body)` returns the blocks of the answer. `decided` contains (task, known) for each first request of a session."""
 
     repositories: Sequence[SampleRepository]
     keeps_notes: bool = True
@@ -70,7 +70,7 @@ class Solver:
 
 
 def knows(repository: SampleRepository, text: str) -> bool:
-    """Return whether a text has everything that later tasks need."""
+    """Return whether a text contains everything that later tasks need."""
     return all(need.lower() in text.lower() for need in repository.needs)
 
 
@@ -89,7 +89,7 @@ def _bash(command: str) -> Block:
 
 
 def play(solver: Solver, prompt: str, run: Callable[[str], str], memory: str = "") -> str:
-    """Play one session without a client: ask the brain, run its commands with `run`, return its final answer."""
+    """Play one session without a client: ask the brain, run its commands with `run`, and return its final answer."""
     messages: list[Body] = [{"role": "user", "content": [{"type": "text", "text": f"{memory}\n{prompt}"}]}]
     for _ in range(5):
         blocks = solver(json.loads(json.dumps({"system": "", "messages": messages, "tools": [{"name": "Bash"}]})))

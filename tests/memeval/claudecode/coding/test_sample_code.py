@@ -29,7 +29,7 @@ def shell(folder: Path):  # type: ignore[no-untyped-def]
 
 
 def run_arm(family: SampleCode, work: Path, remembers: bool) -> list[StepRecord]:
-    """Run all sequences with a memory that holds every earlier prompt, or none."""
+    """Run all sequences with a memory that contains all earlier prompts, or with none."""
     solver, records = Solver(REPOSITORIES), []
     for sequence in family.sequences(Selection()):
         memory = ""

@@ -36,13 +36,13 @@ WRONG = "def double(x):\n    return x + x + 1\n"
 RIGHT = "def double(x):\n    return 2 * x\n"
 OLD_TEST = "from calc import double\n\n\ndef test_kind():\n    assert isinstance(double(1), int)\n"
 BARE = "PYTEST_DISABLE_PLUGIN_AUTOLOAD=1"
-"""The plugins of this project's pytest take longer to load than these tests to run."""
+"""The plugins of this project's pytest take longer to load than these tests take to run."""
 NEW_TEST = f"{OLD_TEST}\n\ndef test_double():\n    assert double(3) == 6\n"
 
 
 @dataclass
 class World:
-    """A clone of a repository whose second commit is the fix, and the task made of it."""
+    """A clone of a repository whose second commit is the fix, and the task created from it."""
 
     clones: Path
     base: str
@@ -89,7 +89,7 @@ def task_of(world: World, **changes: Any) -> SweTask:
 
 
 def local(world: World, tmp_path: Path, task: SweTask) -> LocalVenv:
-    """Return a prepared environment: its interpreter is this one, which has pytest."""
+    """Return a prepared environment. Its interpreter is the current one, which has pytest."""
     repositories = Repositories(tmp_path / "commits", world.clones)
     place = tmp_path / "environments" / task.id
     repositories.checkout(task.repo, task.base_commit, place / "checkout")
@@ -178,7 +178,7 @@ def test_tasks_without_tests_or_environment_are_unscored(world: World) -> None:
 
 @dataclass
 class Slow:
-    """Passes with the gold patch; any other patch times out."""
+    """Passes with the gold patch. Any other patch times out."""
 
     gold: str
     name: str = "slow"
@@ -188,14 +188,14 @@ class Slow:
 
 
 def log(task: SweTask, *failed: str) -> str:
-    """Return the output of a task's tests, of which some failed."""
+    """Return the output of a task's tests, some of which failed."""
     tests = (*task.fail_to_pass, *task.pass_to_pass)
     return "\n".join(f"{'FAILED' if test in failed else 'PASSED'} {test}" for test in tests)
 
 
 @dataclass
 class Played:
-    """Runs nothing: gives these outputs one after the other, first for the gold patch, then without it, then again with it."""
+    """Runs nothing. Returns these outputs in sequence: first for the gold patch, then without it, then again with it."""
 
     outputs: list[FinishedCheck | DataError]
     name: str = "played"
@@ -288,7 +288,7 @@ SHOP = {
     "shop/names.py": "def title(text):\n    return text.lower()\n",
     "tests/test_cart.py": "from shop.cart import total\n\n\ndef test_nothing():\n    assert total([]) == 0\n",
 }
-"""A repository with three bugs, of which two are in one file."""
+"""A repository with three bugs, two of which are in one file."""
 FIXES = {
     "total": ("shop/cart.py", "sum(prices[1:])", "sum(prices)", "from shop.cart import total", "total([2, 3]) == 5"),
     "count": ("shop/cart.py", "len(prices) + 1", "len(prices)", "from shop.cart import count", "count([2, 3]) == 2"),

@@ -40,11 +40,11 @@ class Store:
 
     def call(self, method: str, **params: Any) -> dict[str, Any]:
         """Call an API method."""
-        return self.client.call(method, params, 2 * HANGS_SECONDS)  # a dream over 5,000 memories takes a while
+        return self.client.call(method, params, 2 * HANGS_SECONDS)  # A dream over 5,000 memories takes a while.
 
 
 def read_session(store: Store, said: Sequence[str], session: str = "s-read", day: str = "2026-11-02") -> None:
-    """Write a session's log and read it; the texts are one minute apart."""
+    """Write a session's log and read it. The texts are one minute apart."""
     folder, lines = store.projects / "harbour-api", []
     for number, text in enumerate(said):
         message = {"role": "user", "content": text}
@@ -77,7 +77,7 @@ def enter(page: Any, link: str) -> None:
 
 
 def purge(store: Store, *ids: str) -> None:
-    """Purge memories; one may already be gone as an earlier wording of another."""
+    """Purge memories. A memory may already be gone as an earlier version of another one."""
     for id in ids:
         with suppress(NotFoundError):
             store.call("forget", id=id, purge=True)

@@ -61,9 +61,9 @@ def note(page: Any, message: Any) -> None:
 
 @pytest.fixture
 def opened(chromium: Any, request: pytest.FixtureRequest) -> Iterator[Opened]:
-    """Open a page of the console; its errors (console errors, refused resources) are in `page.faults`.
+    """Open a page of the console. Its errors (console errors, refused resources) are in `page.faults`.
 
-    A test must first list the errors that it provokes in `page.expected`, since the browser may report them late.
+    A test must first list the errors that it provokes in `page.expected`, because the browser may report them late.
     """
     contexts = []
 

@@ -1,7 +1,8 @@
 """Pictures of the console for docs/img: `python tests/memoryd/console/browser/screenshots.py docs/img [NAME…] [--png]`.
 
-A scratch home with 5,000 memories and a daemon of its own; every page at 390 and 1440 pixels, light and dark. The scratch
-folder is shown as /home/ada, so that a picture names no machine. WebP as Chromium makes it: small, and no other library.
+Uses a scratch home with 5,000 memories and its own daemon. All pages are shown at 390 and 1440 pixels, light and
+dark. The scratch folder is shown as /home/ada, so that pictures don't identify a machine. The format is WebP as
+written by Chromium, because it is small and needs no other library.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ HIDE = """folder => {
 
 @contextmanager
 def lived_in(count: int) -> Iterator[tuple[Store, Path]]:
-    """Return the store with a read session, a dream that merged and one whose merge needs consent; and its folder."""
+    """Return the store with a read session, a dream that merged and one whose merge needs consent, and its folder."""
     with tempfile.TemporaryDirectory(prefix="memoryd-pictures-") as name:
         store = Store(Path(name), count, hostile=False)
         try:
@@ -141,7 +142,7 @@ def addresses(store: Store, results: Path) -> dict[str, str]:
 
 
 def conflict(store: Store, page: Any) -> Callable[[], object]:
-    """Change the file by hand on the edit page, then send the form. Returns a function that restores the file."""
+    """Change the file by hand on the edit page, then send the form. Return a function that restores the file."""
     path = Path(store.call("get_memory", id=page.url.split("/")[-2])["path"])
     before = path.read_bytes()
     field = page.get_by_label("Text (Markdown)")
@@ -154,7 +155,7 @@ def conflict(store: Store, page: Any) -> Callable[[], object]:
 
 
 def still(page: Any) -> None:
-    """Wait until nothing is loading; a page that follows a run never finishes, so wait until it shows progress."""
+    """Wait until nothing is loading. A page that follows a run never finishes, so wait until it shows progress."""
     if page.url.endswith(f"/results/{LIVE}"):
         page.locator("[data-count=answer]", has_text=f"{ANSWERED} of").wait_for()
     else:

@@ -181,7 +181,7 @@ def test_a_run_in_another_process_is_followed_until_it_ends(opened: Any, checked
         until_answered(page, 0)
         checked(page, "results-live")
         page.expected.append("ERR_FAILED")
-        page.route("**/events", lambda route: route.abort())  # as when the daemon ended
+        page.route("**/events", lambda route: route.abort())  # As when the daemon ended.
         page.reload()
         page.locator("[data-live=status]", has_text="does not answer").wait_for()
         page.unroute("**/events")

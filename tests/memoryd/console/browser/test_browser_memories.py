@@ -73,7 +73,7 @@ def test_g_and_the_first_letter_of_a_page_go_there(opened: Any) -> None:
     pages = [(link.inner_text()[0].lower(), link.get_attribute("href")) for link in page.locator(".top nav a").all()]
     assert len({letter for letter, _ in pages}) == len(pages)
     assert pages[0][1] == "/"
-    for letter, address in [*pages[1:], pages[0]]:  # each leads elsewhere: a wait for the page that is shown would end at once
+    for letter, address in [*pages[1:], pages[0]]:  # Each leads elsewhere: a wait for the displayed page would end at once.
         page.keyboard.press("g")
         page.keyboard.press(letter)
         page.wait_for_url(page.base + address)
@@ -147,7 +147,7 @@ def test_two_tabs_that_edit_the_same_memory_lose_neither_text(opened: Any, full:
     for tab, text in ((page, "The ferry leaves at eleven."), (other, "The ferry leaves at twelve.")):
         tab.goto(f"{page.base}/memories/{own}/edit")
         tab.get_by_label("Text (Markdown)").fill(text)
-    page.get_by_role("button", name="Save").dblclick()  # pressed twice it is saved once
+    page.get_by_role("button", name="Save").dblclick()  # If pressed twice, it is saved once.
     page.wait_for_url(re.compile(r"/memories/mem_\w+$"))
     newer = page.url.rsplit("/", 1)[1]
     other.get_by_role("button", name="Save").click()
@@ -222,7 +222,7 @@ def test_the_slider_goes_back_in_time_and_the_date_says_so(opened: Any, checked:
     slider.focus()
     page.keyboard.press("Home")
     page.keyboard.press("ArrowRight")
-    assert page.evaluate("document.activeElement.id") == "as-of-slider"  # no arrow leads away
+    assert page.evaluate("document.activeElement.id") == "as-of-slider"  # No arrow leads away.
     page.keyboard.press("Enter")
     page.wait_for_url("**as_of=*")
     day = page.get_by_label("As memory was on").input_value()

@@ -22,7 +22,7 @@ Served = Callable[..., Any]
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Create a real run with its prompts, three made-up runs of another board, and a hostile one."""
+    """Create a real run with its prompts, three fictitious runs of another board, and a hostile one."""
     folder = tmp_path_factory.mktemp("served")
     command = [sys.executable, "-m", "memeval", "--results-dir", str(folder), "--cache-dir", str(folder / "cache"), "eval"]
     command += ["-b", "sample", "-p", "bm25", "-m", "extractive", "--judge", "f1", "--limit", "4", "--run-id", "real"]

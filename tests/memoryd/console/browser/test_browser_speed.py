@@ -69,7 +69,7 @@ def test_a_page_is_painted_at_once_and_weighs_little(
     enter(page, full.client.call("console_open", {"results": places["results"]})["url"])
     address = page.base + PAGES[name].format(**places)
     paints: list[Any] = []
-    while len(paints) < TRIES or (min(paints) >= FIRST_PAINT_MS and len(paints) < MAX_TRIES):  # a busy machine gets more
+    while len(paints) < TRIES or (min(paints) >= FIRST_PAINT_MS and len(paints) < MAX_TRIES):  # A busy machine gets more time.
         assert page.goto(address).ok
         paints.append(page.evaluate(FIRST_PAINT))
     weight = weighed(page, address)

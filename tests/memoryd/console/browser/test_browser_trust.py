@@ -28,7 +28,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     write_twice(store, "ab", "shop", RULES)
     finish_jobs(store)
     assert store.call("dream", dry_run=False)["entry"]
-    store.call("change_settings", values={"dream_max_items": "0"})  # from here on each merge is asked first
+    store.call("change_settings", values={"dream_max_items": "0"})  # From here on, each merge is asked first.
     for names, project in (("cd", "tram"), ("ef", "dots")):
         write_twice(store, names, project, RULES)
     store.call("dream", dry_run=False)
