@@ -377,7 +377,7 @@ def _named(rule: str, tokens: Sequence[_Token]) -> list[_Named]:
 
 _ENDINGS = frozenset(
     "lock json yaml yml toml txt ts tsx js jsx mjs py go rs java sql csv xml html css scss sh proto pb snap key pem crt php rb kt swift tf po pot gql graphql prisma ipynb"
-    " dart vue svelte cs cpp hpp svg png pdf tfvars tfstate gradle ini cfg bat ps1 xlsx docx md mdx rst ex exs erl hs scala lua jl r".split()
+    " bak orig tmp swp rej log dart vue svelte cs cpp hpp svg png pdf tfvars tfstate gradle ini cfg bat ps1 xlsx docx md mdx rst ex exs erl hs scala lua jl r".split()
 )
 
 
@@ -498,7 +498,9 @@ def _is_used_alone(tokens: Sequence[_Token], at: int) -> bool:
     )
 
 
-_NO_FOLDERS = frozenset("this that same whole diesem diesen own root new home".split())
+_NO_FOLDERS = frozenset(
+    "this that same whole diesem diesen own root new home top-level toplevel nested empty separate single extra additional parent child sub working".split()
+)
 
 
 def _folder(tokens: Sequence[_Token], at: int) -> tuple[_What, str, int] | None:
@@ -882,12 +884,8 @@ def _assign_contrasts(rule: str, named: Sequence[_Named]) -> None:
 def _general(rule: str) -> Check | None:
     tokens = _tokens(rule)
     named, cues = _named(rule, tokens), _cues(rule, tokens)
-    if check := _comments(rule) or _wrapper(rule):
-        return check
     forbids = any(cue.sense is _Sense.FORBID for cue in cues) or _REPLACES.search(rule) is not None
-    if (forbids or re.search(r"\bprotected\b", rule, re.IGNORECASE)) and (check := _branch(rule)):
-        return check
-    if forbids and (check := _phrase(rule, named)):
+    if check := _of_one_subject(rule, named, forbids):
         return check
     _assign(rule, named, cues)
     bad = [thing for thing in named if thing.sense is _Sense.FORBID]
@@ -903,15 +901,37 @@ def _general(rule: str) -> Check | None:
             return check
     if bad:
         return None
-    if check := _only_by_tool(rule, named):
-        return check
-    if (
-        forbids
-        and _OUTSIDE_PROJECT.search(rule)
-        and re.search(r"\b(?:edit|chang|writ|creat|modif|touch|delet|ändern|schreib)\w{0,4}\b", rule, re.IGNORECASE)
+    for other in (
+        _only_by_tool(rule, named),
+        _outside_project(rule, forbids),
+        _concepts(rule, named, forbids),
+        _only_there(rule, wanted),
     ):
-        return Check(CheckKind.PATH, paths=("/*", "~/*"), unless=("/tmp/", "/dev/", "/var/tmp/"))  # noqa: S108
-    return _concepts(rule, named, forbids) or _only_there(rule, wanted) or _only_one_of_family(rule, wanted)
+        if other is not None:
+            return other
+    return _only_one_of_family(rule, wanted)
+
+
+_PROTECTED = re.compile(r"\b(?:protected|geschützt|gesperrt|locked|protegid\w|protégée?s?|protett\w)\b", re.IGNORECASE)
+
+
+def _of_one_subject(rule: str, named: Sequence[_Named], forbids: bool) -> Check | None:
+    """Compile a rule on comments, build wrappers, branches, merges or a phrase that means a command or code."""
+    if check := _comments(rule) or _wrapper(rule):
+        return check
+    if (forbids or _PROTECTED.search(rule)) and (check := _branch(rule)):
+        return check
+    if check := _merging(rule):
+        return check
+    return _remote(rule) or _phrase(rule, named) if forbids else None
+
+
+def _outside_project(rule: str, forbids: bool) -> Check | None:
+    """Compile "don't edit files outside this repository"."""
+    changes = re.search(r"\b(?:edit|chang|writ|creat|modif|touch|delet|ändern|schreib)\w{0,4}\b", rule, re.IGNORECASE)
+    if not forbids or not changes or not _OUTSIDE_PROJECT.search(rule):
+        return None
+    return Check(CheckKind.PATH, paths=("/*", "~/*"), unless=("/tmp/", "/dev/", "/var/tmp/"))  # noqa: S108
 
 
 _BY_TOOL = re.compile(
@@ -1349,10 +1369,43 @@ def _phrase(rule: str, named: Sequence[_Named]) -> Check | None:
     others = any(thing.what is _What.COMMAND and thing.text.split()[0] not in managers for thing in named)
     found: list[str] = []
     for pattern, commands in v.PHRASES:
-        if re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", low) and not (others and "global" in pattern):
+        if re.search(rf"(?<![\w-])(?:{pattern})(?![\w-]| instead\b| only\b| first\b)", low) and not (
+            others and "global" in pattern
+        ):
             found += commands
     found += [command for command in _bare_actions(rule) if command not in found]
     return Check(CheckKind.COMMAND, words=_few(found)) if found else None
+
+
+_FAST_FORWARD = re.compile(
+    r"\b(?:only|always|nur|immer)\b[^.;]{0,20}\bfast-?forward|\bfast-?forward[- ]only\b|\b(?:no|never|avoid|kein\w{0,2}|keine)\b[^.;]{0,20}\bmerge[- ]?commits?\b|\blinear history\b",
+    re.IGNORECASE,
+)
+_REMOTE = re.compile(
+    r"\bpush\w{0,3}\s(?:\w{1,10}\s){0,2}?to\s(?:the\s)?[`'\"]?(?P<name>upstream|heroku|dokku|gitlab|github|backup)\b",
+    re.IGNORECASE,
+)
+_DELETES_BRANCH = re.compile(
+    r"\b(?:never|don't|do not|no|nie|nicht)\b[^.;]{0,20}\bdelet\w{1,3}\s(?:the\s)?(?P<name>main|master|develop|dev|staging|release)\b|\b(?:never|don't|do not)\b[^.;]{0,10}\bdelete the [`'\"]?(?P<other>[\w./-]{2,30})[`'\"]? branch\b",
+    re.IGNORECASE,
+)
+
+
+def _merging(rule: str) -> Check | None:
+    """Compile "no merge commits"."""
+    if not _FAST_FORWARD.search(rule):
+        return None
+    return Check(CheckKind.COMMAND, words=("git merge",), unless=("--ff-only", "--squash", "--abort", "--ff"))
+
+
+def _remote(rule: str) -> Check | None:
+    """Compile "never push to upstream" and "never delete the develop branch"."""
+    if found := _REMOTE.search(rule):
+        return Check(CheckKind.COMMAND, words=(f"git push {found['name'].lower()}",))
+    if found := _DELETES_BRANCH.search(rule):
+        name = found["name"] or found["other"]
+        return Check(CheckKind.COMMAND, words=(f"git branch -D {name}", f"git branch -d {name}", f"git push --delete {name}"))
+    return None
 
 
 _BARE_ACTION = re.compile(
@@ -1423,9 +1476,9 @@ def _branch(rule: str) -> Check | None:
         command for pattern, command in _BRANCH_VERBS if re.search(rf"(?<![\w-])(?:{pattern})(?!\w|-?m)", sentence, re.IGNORECASE)
     ]
     if not verbs:
-        if not re.search(r"\b(?:directly|protected|work|direkt|arbeiten)\b", sentence, re.IGNORECASE) or not re.search(
-            r"\bbranch|\bmain\b|\bmaster\b", sentence, re.IGNORECASE
-        ):
+        if not re.search(
+            r"\b(?:directly|protected|work|direkt|arbeiten|geschützt|gesperrt|locked)\b", sentence, re.IGNORECASE
+        ) or not re.search(r"\bbranch|\bmain\b|\bmaster\b", sentence, re.IGNORECASE):
             return None
         verbs = ["git commit", "git push"]
     if len(verbs) > 1 and "git merge" in verbs and re.search(r"\bpull request|\bprs?\b", sentence, re.IGNORECASE):
@@ -1473,7 +1526,7 @@ def _sentence_around(rule: str, start: int, end: int) -> str:
 _BRANCH_RULE = re.compile(
     r"^branches:|\bbranch(?:es)?[- ]?(?:names?|namen|prefix(?:es)?)\b|\bnam(?:e|ing) (?:of )?(?:\w{1,10} ){0,2}branch(?:es)?\b|\bbranchnamen\b"
     r"|\b(?:new |all |every |each |neue |alle )?branch(?:es)?\s(?:must |should |have to |always |names? )?(?:be(?:gin)?s?|start\w{0,3}|follow\w{0,3}|are (?:called|named)|heißen|beginnen|müssen|named|called|prefixed|in (?:kebab|snake|lower|camel)\w{0,6}|(?:kebab|lower|snake)[- ]?case|without|contain|carry|include|need|get|use|hat|haben|enthalten)\b"
-    r"|\b(?:no|without) (?:slashes|spaces|underscores|uppercase|capitals?) in branch",
+    r"|\b(?:no|without) (?:slashes|spaces|underscores|uppercase|capitals?) in branch|\bprefix (?:all |your |new |every )*branch(?:es)?\b|\bbranch(?:es)?\s(?:go|live|belong|stay) under\b",
     re.IGNORECASE,
 )
 _BRANCH_PREFIX = re.compile(r"(?<![\w/.*<{-])([A-Za-z][A-Za-z\d_-]{1,20}/)(?!\w+/\w+\.\w)")
@@ -1485,7 +1538,7 @@ _ONE_BRANCH = re.compile(
 
 def _branch_names(rule: str) -> Check | None:
     """Compile "branches are named feature/…" and "work only on branch feature/x"."""
-    if check := _no_other_branches(rule):
+    if check := _no_other_branches(rule) or _start_of_branches(rule):
         return check
     if (
         (found := _ONE_BRANCH.search(rule))
@@ -1503,7 +1556,10 @@ def _branch_names(rule: str) -> Check | None:
         starts = re.search(r"\b(?:start|begin|prefix|lead|anfang|beginn)", sentence, re.IGNORECASE)
         digit = "[0-9]" if re.match(r"\d|[Nn#<{]", rest[ticket.end() :]) else ""
         return Check(CheckKind.BRANCH, words=(f"{ticket[0]}{digit}*" if starts else f"*{ticket[0]}{digit}*",))
-    if not prefixes and (style := _style_of_names(sentence)):
+    style = _style_of_names(sentence)
+    if not prefixes and not style and re.search(r"\b(?:ticket|jira|issue|story)\b", rest, re.IGNORECASE):
+        return Check(CheckKind.BRANCH, words=("*[A-Z]*-[0-9]*",))
+    if not prefixes and style:
         return Check(CheckKind.BRANCH, words=(style,))
     if (
         re.search(r"\b(?:hotfix|bugfix|fix|release|spike|experiment\w{0,3})[- ]branch", sentence, re.IGNORECASE)
@@ -1513,7 +1569,10 @@ def _branch_names(rule: str) -> Check | None:
     example = _FOR_EXAMPLE.search(rest)
     if prefixes and example and example.start() < rest.index(prefixes[0]) and len(prefixes) < 3:
         return Check(CheckKind.BRANCH, words=("*/*",))  # only an example of a type
-    return Check(CheckKind.BRANCH, words=_few([_with_ticket(rest, prefix) for prefix in prefixes])) if prefixes else None
+    if not prefixes:
+        return None
+    styled = (Check(CheckKind.BRANCH, words=(style,)),) if style else ()
+    return Check(CheckKind.BRANCH, words=_few([_with_ticket(rest, prefix) for prefix in prefixes]), also=styled)
 
 
 def _with_ticket(text: str, prefix: str) -> str:
@@ -1534,6 +1593,20 @@ _NO_NEW_BRANCHES = re.compile(
 _CURRENT = "<current>"  # matches no name, so that each other branch is forbidden
 
 
+_STARTS = re.compile(
+    rf"\bbranch(?:es|ing)?\b[^.;]{{0,30}}?\b(?:off|from|based on|start\w{{0,3}} (?:from|at)|von|aus)\s(?:of\s|the\s|latest\s|up-to-date\s|current\s|dem\s|an\s){{0,3}}[`'\"]?(?:origin/)?(?P<name>{_BRANCHES})\b",
+    re.IGNORECASE,
+)
+
+
+def _start_of_branches(rule: str) -> Check | None:
+    """Compile "always branch off develop"."""
+    found = _STARTS.search(rule)
+    if found is None or re.search(r"\b(?:push|merg|delet)\w*", rule, re.IGNORECASE) or _NEGATED.search(rule[: found.end()]):
+        return None
+    return Check(CheckKind.BRANCH, words=("*",), branch=(found["name"].lower(),))
+
+
 def _no_other_branches(rule: str) -> Check | None:
     """Compile "stay on this branch" and "don't create branches"."""
     if _NO_OTHER.search(rule) and not _ONE_BRANCH_NAME.search(rule):
@@ -1550,13 +1623,20 @@ _NAME_STYLES: tuple[tuple[str, str], ...] = (
     (r"pascal[- ]?case|upper camel ?case", "<PascalCase>"),
     (r"(?:lower )?camel[- ]?case", "<camelCase>"),
     (r"lower[- ]?case|kleingeschrieben|klein(?:buchstaben)?|minuscul\w{1,3}|minúscul\w{1,3}", "<lower-case>"),
-    (r"(?:no|without|kein\w{0,2}|ohne|never) (?:spaces|blanks|leerzeichen)", "<no spaces>"),
+    (r"(?:no|without|kein\w{0,2}|ohne|never) (?:spaces?|blanks|leerzeichen)", "<no spaces>"),
+    (r"(?:no|without|kein\w{0,2}|ohne|never) underscores?", "<no underscores>"),
     (r"(?:no|without|kein\w{0,2}|ohne|never) (?:slash(?:es)?|schrägstrich\w{0,2})", "<no slash>"),
 )
 
 
 def _style_of_names(text: str) -> str:
     """Return the style of names that a text asks for, or "" if there is none or it is refused."""
+    if longest := re.search(
+        r"\b(?:max(?:imum|imal)?\.?|at most|under|no longer than|höchstens|up to)\s(\d{1,3})\s(?:chars?|characters|zeichen)\b|\b(\d{1,3}) (?:chars?|characters|zeichen) (?:max|or (?:less|fewer))",
+        text,
+        re.IGNORECASE,
+    ):
+        return f"<max {longest[1] or longest[2]}>"
     for pattern, style in _NAME_STYLES:
         found = re.search(rf"(?<![\w-])(?:{pattern})(?![\w])", text, re.IGNORECASE)
         if found and not _NOT_BEFORE.search(text[: found.start()]):
@@ -1583,7 +1663,7 @@ _IMAGES = ("*.png", "*.jpg", "*.jpeg", "*.gif", "*.webp", "*.svg", "*.ico", "*.a
 _FILE_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"(?:unit |integration )?tests?(?: (?:files?|cases?|code))?|testdateien|specs?(?: files?)?", _TEST_FILES),
     (r"(?:e2e|end-to-end)[- ]?(?:tests?|specs?)", ("*.e2e.*", "*.e2e-spec.*", "*.cy.*", "*.spec.*", "test_e2e*")),
-    (r"(?:markdown|md)(?:[- ]?(?:files?|dateien|docs?))?|\*?\.md(?: files?)?|docs?|documentation|dokumentation|dokumente|documents?|notes|notizen|(?:design )?docs?|guides?", ("*.md",)),
+    (r"(?:markdown|md)(?:[- ]?(?:files?|dateien|docs?))?|\*?\.md(?: files?)?|docs?|documentation|dokumentation|dokumente|documents?|reports?(?: (?:and|or|,) (?:plans?|summaries|notes))?|plans?|summar(?:y|ies)|berichte|analys[ei]s|notes|notizen|(?:design )?docs?|guides?", ("*.md",)),
     (r"(?:shell |bash )?scripts?|(?:shell-?)?skripte?n?|\*?\.sh(?: files?)?", ("*.sh", "*.bash")),
     (r"python[- ]?(?:scripts?|skripte?)", ("*.py",)),
     (r"migrations?(?: files?)?|migrationen|migration scripts?", ("[0-9]*_*.sql", "V[0-9]*__*.sql", "*migration*", "[0-9]*_*.py", "[0-9]*_*.rb", "[0-9]*_*.php", "[0-9]*_*.js", "[0-9]*_*.ts", "[0-9]*_*.exs")),
@@ -1633,59 +1713,76 @@ _FILE_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
 
 def _placement(rule: str) -> Check | None:
     """Compile rules about where new files go. The kind of the files and their place must both be named."""
-    if not (_NEW_FILES.search(rule) or _NAMES_FILES.search(rule)) or re.search(
-        r"\b(?:commit|push|import|before|after|run)\b", rule, re.IGNORECASE
-    ):
+    if not (
+        _NEW_FILES.search(rule) or _NAMES_FILES.search(rule) or re.match(r"\W{0,3}(?:all|alle|every|each)\b", rule, re.IGNORECASE)
+    ) or re.search(r"\b(?:commit|push|import|before|after|run)\b", rule, re.IGNORECASE):
         return None
-    negated = _NEGATED.search(rule)
     if _ROOT_WORDS.search(rule):
-        files = next(
-            (
-                files
-                for pattern, files in _FILE_KINDS
-                if re.search(
-                    rf"\b(?:no|put|create|add|any|keine?|place) (?:new |loose |any |neuen? )?(?:{pattern})(?!\w)",
-                    rule,
-                    re.IGNORECASE,
-                )
-            ),
-            (),
-        )
-        named = files or re.search(
-            r"\b(?:files?|dateien|datei|anything|nothing|stuff|things?|nichts|scratch|clutter)\b", rule, re.IGNORECASE
-        )
-        return Check(CheckKind.PATH, paths=(".",), files=files, new=New.ONLY) if negated and named else None
+        return _not_in_root(rule)
     tokens = _tokens(rule)
     if check := _name_patterns(rule, tokens):
         return check
     subject = _kind_of_files(rule)
-    if subject is None:
-        return _no_new_files(rule, tokens) if negated else None
-    files, end = subject
+    return _unknown_files(rule, tokens) if subject is None else _known_files(rule, tokens, *subject)
+
+
+def _not_in_root(rule: str) -> Check | None:
+    """Compile "no new files in the project's root"."""
+    before = r"\b(?:no|put|create|add|any|keine?|place) (?:new |loose |any |neuen? )?"
+    files = next((files for pattern, files in _FILE_KINDS if re.search(rf"{before}(?:{pattern})(?!\w)", rule, re.IGNORECASE)), ())
+    named = files or re.search(
+        r"\b(?:files?|dateien|datei|anything|nothing|stuff|things?|nichts|scratch|clutter)\b", rule, re.IGNORECASE
+    )
+    return Check(CheckKind.PATH, paths=(".",), files=files, new=New.ONLY) if named and _NEGATED.search(rule) else None
+
+
+def _unknown_files(rule: str, tokens: Sequence[_Token]) -> Check | None:
+    """Compile a rule on files of no known kind: their names, or where nothing new may go."""
+    style = _style_of_names(rule)
+    if style and re.search(r"\b(?:file ?names?|filenames?|dateinamen)\b", rule, re.IGNORECASE):
+        return Check(CheckKind.PATH, paths=("*",), unless=(style,), new=New.ONLY)
+    if not _NEGATED.search(rule):
+        return None
+    if re.search(r"\bbarrels?\b", rule, re.IGNORECASE):
+        return Check(CheckKind.PATH, paths=("index.ts", "index.tsx", "index.js"), new=New.ONLY)
+    return _no_new_files(rule, tokens) or _not_there(rule, tokens)
+
+
+def _known_files(rule: str, tokens: Sequence[_Token], files: tuple[str, ...], end: int) -> Check | None:
+    """Compile a rule on a known kind of files: where they go, where they don't, and how they are named."""
+    style = _style_of_names(rule)
+    if style and files[0].startswith("[A-Z]*"):
+        files = _few([f"*{pattern.removeprefix('[A-Z]*')}" for pattern in files])
     allowed, forbidden = _places_of_files(rule, tokens, end)
     if allowed:
-        more = (
-            ("README.md", "CHANGELOG.md", "CLAUDE.md", "CONTRIBUTING.md") if files == ("*.md",) else ()
-        )  # belong where they are
+        # Some documents belong where they are.
+        more = ("README.md", "CHANGELOG.md", "CLAUDE.md", "CONTRIBUTING.md") if files == ("*.md",) else ()
         check = Check(CheckKind.PATH, files=files, unless=_few([*allowed, *more]), new=New.ONLY)
         if re.search(
             r"\b(?:ending|extension|suffix|endung)\b", rule, re.IGNORECASE
-        ):  # files without any ending don't have the right one
+        ):  # A file without any ending has a wrong one.
             check = replace(check, also=(Check(CheckKind.PATH, paths=_few(allowed), unless=("*.*",), new=New.ONLY),))
         return check
     if forbidden:
         return Check(CheckKind.PATH, paths=_few(forbidden), files=files, new=New.ONLY)
     if files == _TEST_FILES and _BESIDE.search(rule):
         return Check(CheckKind.PATH, paths=("tests/", "test/", "__tests__/", "*/__tests__/*", "spec/"), files=files, new=New.ONLY)
-    style = _style_of_names(rule)
     return Check(CheckKind.PATH, paths=("*",), files=files, unless=(style,), new=New.ONLY) if style else None
+
+
+def _not_there(rule: str, tokens: Sequence[_Token]) -> Check | None:
+    """Compile "new endpoints go in api/v2, not in api/v1": nothing new in the place that is refused."""
+    if not re.search(r"\b(?:new|neue\w?|goes?|put|place|belongs?|live|kommen|gehör\w{1,3}|put)\b", rule, re.IGNORECASE):
+        return None
+    allowed, forbidden = _places_of_files(rule, tokens, 0)
+    return Check(CheckKind.PATH, paths=_few(forbidden), new=New.ONLY) if allowed and forbidden else None
 
 
 _BESIDE = re.compile(r"\b(?:next to|beside|alongside|co-?located?|same (?:folder|directory) as|neben)\b", re.IGNORECASE)
 _BEFORE_KIND = (
     r"(?:\W|\b(?:please|always|all|any|new|every|each|put|place|create|add|save|store|keep|write|bitte|alle|neue|neuen|immer|lege|leg|unit|integration|the|our|only|no|never|don't|do not|more"
     r"|react|vue|angular|python|typescript|javascript|go|rust|java|kotlin|database|db|custom|shared|reusable|static|alembic|rails|django|generated|extra|own|design|api|app|helper|one-off|throwaway"
-    r"|in|for|to|a|an|some|you|must|should|kein\w{0,2}|nicht|keine)\b){0,10}"
+    r"|in|for|to|a|an|some|you|must|should|los|las|les|il|gli|le|la|el|os|as|i|de|kein\w{0,2}|nicht|keine)\b){0,10}"
 )
 
 

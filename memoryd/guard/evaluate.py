@@ -131,7 +131,7 @@ def _evaluate(check: Check, call: ToolCall, earlier: Earlier, branch: str) -> Re
         case CheckKind.MESSAGE:
             return _message(check, call)
         case CheckKind.BRANCH:
-            return _branch_names(check, call)
+            return _branch_names(check, call, branch or (earlier.branch() if check.branch else ""))
 
 
 def _violated(check: Check, what: str, form: str) -> Result | None:
@@ -407,15 +407,17 @@ def _is_branch(name: str, patterns: Sequence[str]) -> bool:
 _STYLE_OF_PART: Mapping[str, str] = {
     "<kebab-case>": r"[a-z\d.]+(?:-[a-z\d.]+)*",
     "<snake_case>": r"[a-z\d.]+(?:_[a-z\d.]+)*|__\w+__", "<PascalCase>": r"[A-Z][a-zA-Z\d.]*",
-    "<camelCase>": r"[a-z][a-zA-Z\d.]*", "<lower-case>": r"[^A-Z]+", "<no spaces>": r"\S+",
+    "<camelCase>": r"[a-z][a-zA-Z\d.]*", "<lower-case>": r"[^A-Z]+", "<no spaces>": r"\S+", "<no underscores>": r"[^_]+",
 }  # fmt: skip
-STYLES = frozenset({*_STYLE_OF_PART, "<no slash>"})
+STYLES = frozenset({*_STYLE_OF_PART, "<no slash>", *(f"<max {number}>" for number in range(1, 200))})
 
 
 def has_style(name: str, style: str) -> bool:
     """Return whether each part of a branch or path has a style. Ticket numbers such as SHOP-12 have any."""
     if style == "<no slash>":
         return "/" not in name
+    if style.startswith("<max "):
+        return len(name) <= int(style[5:-1])
     parts = re.sub(r"(?<![\w])[A-Z]{2,10}-\d{1,7}-?", "", name).split("/")
     return all(not part or re.fullmatch(_STYLE_OF_PART[style], part) is not None for part in parts)
 
@@ -479,15 +481,28 @@ def _switched_to(command: ShellCommand) -> str:
     return arguments[1].removeprefix("origin/")
 
 
-def _branch_names(check: Check, call: ToolCall) -> Result:
+def _started_at(command: ShellCommand, name: str, current: str) -> str:
+    """Return the branch from which a command creates another one, or "" if it is unknown."""
+    arguments = _arguments(command.words)
+    after = arguments[arguments.index(name) + 1 :] if name in arguments else []
+    if after:
+        start = after[0].removeprefix("origin/").removeprefix("upstream/")
+        return "" if re.search(r"[$~^@]|HEAD|^[\da-f]{7,40}$|^v?\d+\.", start) else start
+    return current
+
+
+def _branch_names(check: Check, call: ToolCall, current: str = "") -> Result:
     result = NOTHING
     for command in _commands_within(check, call):
         if command.program != "git":
             continue
         name = _created(command) or (_switched_to(command) if check.access is Access.READ else "")
         if not name or "$" in name:
+            current = _switched_to(command) or current
             continue
-        if not _is_branch(name, check.words) and (violated := _violated(check, " ".join(command.words), _form_of(command.words))):
+        start = _started_at(command, name, current) if check.branch else ""
+        wrong = bool(start) and not _is_branch(start, check.branch) or not _is_branch(name, check.words)
+        if wrong and (violated := _violated(check, " ".join(command.words), _form_of(command.words))):
             return violated
         result = OBEYED
     return result
