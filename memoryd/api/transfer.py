@@ -62,7 +62,7 @@ def _export_markdown(runtime: Runtime, request: Export, caller: Caller, form: Ex
     project = runtime.required_project(request.project, caller.cwd, "export")
     name = runtime.registry.known().get(project, project)
     target = Path(request.path)
-    chosen = runtime.injector.governance(project, exporting.budget_of(form), caller.cwd, besides=target)
+    chosen = runtime.injector.governance(project, exporting.budget_of(form), caller.cwd, for_file=form is ExportForm.SECTION)
     done = exporting.export_markdown(chosen, target, form, f"Memory of {name}")
     if form is ExportForm.SECTION:
         runtime.injector.known_already.add({str(target): project}, "")

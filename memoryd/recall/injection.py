@@ -91,21 +91,22 @@ class Injector:
         self.known_already = KnownAlready(state)
         self._offering = Offering(service, state, settings, clock)
 
-    def governance(self, project: str, budget: int | None = None, root: str = "", besides: Path | None = None) -> Governance:
+    def governance(self, project: str, budget: int | None = None, root: str = "", for_file: bool = False) -> Governance:
         """Return the project's governance within the budget (default: the session budget), or nothing if memory is off.
 
-        `root` is the working tree against which memories about code are checked. Memories in the rules file `besides` are
-        included, for an export that replaces them.
+        `root` is the working tree against which memories about code are checked. `for_file` includes what rules files say, for
+        the export to one of them.
         """
         tokens = self._settings.session_budget if budget is None else budget
         if self._state.is_off(project):
             return govern((), self._clock.now(), tokens)
-        current = partial(self._unasked, project=project, root=root, besides=besides)
+        current = partial(self._unasked, project=project, root=root, for_file=for_file)
         return governance_of(self._service, self._state, project, self._clock.now(), tokens, current)
 
-    def _unasked(self, items: Iterable[MemoryItem], project: str, root: str, besides: Path | None = None) -> list[MemoryItem]:
+    def _unasked(self, items: Iterable[MemoryItem], project: str, root: str, for_file: bool = False) -> list[MemoryItem]:
         """Return the memories that may be given unasked: they fit the code, and no rules file of the client has them."""
-        return self.known_already.unasked(self.code.current(items, root), project, besides)
+        current = self.code.current(items, root)
+        return current if for_file else self.known_already.unasked(current, project)
 
     def handoffs(self, project: str) -> list[Handoff]:
         """Return the project's handoffs, latest first."""

@@ -52,14 +52,10 @@ class KnownAlready:
         self._state = state
         self._read: dict[Path, tuple[tuple[int, int], _Stated]] = {}
 
-    def unasked(self, items: Iterable[MemoryItem], project: str, besides: Path | None = None) -> list[MemoryItem]:
-        """Return the memories in order, without those that the model is given from a file. Pinned ones stay.
-
-        The file `besides` is left out of account.
-        """
+    def unasked(self, items: Iterable[MemoryItem], project: str) -> list[MemoryItem]:
+        """Return the memories in order, without those that the model is given from a file. Pinned ones stay."""
         items = list(items)
-        owned = (Path(path) for path, owner in self.files().items() if owner in ("", project))
-        files = [path for path in owned if path != besides] if items else []
+        files = [Path(path) for path, owner in self.files().items() if owner in ("", project)] if items else []
         stated = {str(path): found for path in files if (found := self._stated(path)).exact}
         given = [found for path, found in stated.items() if self._is_given(Path(path))]
         budget = MAX_COMPARED

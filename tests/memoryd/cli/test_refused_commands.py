@@ -254,5 +254,5 @@ def test_what_is_not_part_of_an_export_is_named_and_the_rest_is_kept(terminal: T
     for named in ("../../evil.md", "link.md", "other.txt", "more than once"):
         assert named in output
     assert not list(tmp_path.rglob("evil.md"))
-    assert "kept 0 of 1: 1 were here already" in theirs.run("import", str(tmp_path / "good.tar.gz")).output
+    assert "kept 0 of 1: 1 already known" in theirs.run("import", str(tmp_path / "good.tar.gz")).output
     Client(theirs.paths).stop(60)

@@ -30,6 +30,8 @@ def test_a_section_holds_the_users_words_and_leaves_the_rest_of_the_file_alone(d
     assert "main" not in desk.governance(), "the client gives it now"
     desk.call("remember", content="Deploy on Tuesdays.", kind="rule", polarity="do")
     export(desk, "CLAUDE.md", "section")
+    export(desk, "AGENTS.md", "section")
+    assert "Never push" in (desk.folder / "AGENTS.md").read_text(), "its clients do not read CLAUDE.md"
     again = target.read_bytes()
     assert again.count(b"memoryd:begin") == 1 and b"Tuesdays" in again and b"Never push" in again
     assert desk.take_in(target, "rules", dry_run=True)["known"] == 1, "the section is not imported again"
