@@ -455,7 +455,7 @@ def _classify(tokens: Sequence[_Token], at: int) -> tuple[_What | None, str, int
 
 # Nouns that turn a program's name into an adjective: "npm scripts" is not a call of npm.
 _ABOUT_PROGRAM = frozenset(
-    "rules checks warnings errors scripts images containers config configs configuration files history version versions modules workspaces logs cluster output"
+    "clones installs urls remotes commits branches tags rules checks warnings errors scripts images containers config configs configuration files history version versions modules workspaces logs cluster output"
     " fixtures syntax docs documentation plugins blame repo repository hooks account users skripte dateien".split()
 )
 _TO_SERVICES = frozenset("publish publishing push pushing upload uploading release deploy deploying veröffentliche".split())
@@ -464,6 +464,8 @@ _TO_SERVICES = frozenset("publish publishing push pushing upload uploading relea
 def _only_mentioned(tokens: Sequence[_Token], at: int) -> bool:
     """Return whether a program alone is no command here, as in "publish to npm" and "interactive git commands"."""
     before = [token.low for token in tokens[max(at - 3, 0) : at]]
+    if tokens[at].low == "ssh" and any(token.low == "https" for token in tokens):
+        return True  # the protocols
     if before[-1:] in (["to"], ["on"]) and not _TO_SERVICES.isdisjoint(before):
         return True
     follows = tokens[at + 1].low if at + 1 < len(tokens) else ""
@@ -494,7 +496,8 @@ def _is_used_alone(tokens: Sequence[_Token], at: int) -> bool:
     return (
         at + 1 == len(tokens)
         or tokens[at + 1].boundary
-        or tokens[at + 1].low in ("with", "mit", "instead", "for", "not", "or", "and", "here")
+        or tokens[at + 1].low
+        in ("directly", "locally", "anymore", "please", "direkt", "with", "mit", "instead", "for", "not", "or", "and", "here")
     )
 
 
@@ -616,6 +619,8 @@ def _command_words(tokens: Sequence[_Token], at: int) -> tuple[list[str], int]:
             or _is_argument(words, text)
         ):
             words.append(text)
+        elif text.lower() == "run" and len(words) > 1 and words[1] not in ("compose", "tool", "exec"):
+            break  # a verb of the sentence, which other languages have at its end
         elif _FLAG.fullmatch(text) or text.lower() in subcommands or is_script or (words[0] == "chmod" and text.isdigit()):
             words.append(text if text.startswith("-") else text.lower())
         elif (
@@ -705,6 +710,13 @@ def _cues(rule: str, tokens: Sequence[_Token]) -> list[_Cue]:
             out.append(_Cue(_Sense.WANT, token.at, clause))
             if low == "over":
                 forbidden_in.add(clause)
+        elif (
+            low == "to"
+            and index + 1 < len(tokens)
+            and (tokens[index + 1].quoted or tokens[index + 1].low in v.PROGRAMS)
+            and any(before.low in ("prefer", "bevorzuge") for before in tokens[max(index - 8, 0) : index])
+        ):
+            out.append(_Cue(_Sense.FORBID, token.at, clause))
         elif low in ("over", "vor") and any(
             before.low in ("prefer", "use", "bevorzuge") for before in tokens[max(index - 5, 0) : index]
         ):
@@ -909,6 +921,8 @@ def _general(rule: str) -> Check | None:
     ):
         if other is not None:
             return other
+    if forbids and not re.search(r"\b(?:other|others|else|but|anderen?|sonst)\b", rule, re.IGNORECASE):
+        return None  # What it forbids was not understood.
     return _only_one_of_family(rule, wanted)
 
 
@@ -1210,6 +1224,8 @@ def _with_flags(rule: str, bad: Sequence[_Named], flags: Sequence[str], words: l
         if thing.what is not _What.FLAG:
             continue
         owner = next((other.text for other in reversed(every) if other.at < thing.at), every[0].text if every else _action(rule))
+        if not owner and thing.text == "--force" and "--force-with-lease" in rule:
+            owner = "git push"
         if not owner:
             continue
         plain = " ".join(word for word in owner.split() if not word.startswith("-"))
@@ -1983,7 +1999,7 @@ def _parts(rule: str) -> tuple[str, str]:
     """Return the parts of the rule that mention the command and the required earlier step."""
     text = _spoken(rule)
     without = re.search(
-        r"(?P<target>.{0,120}?)\b(?:without|ohne|until|bis|unless|before you have|before having|before running|bevor)\b(?P<step>.{1,200})",
+        r"(?P<target>.{0,120}?)\b(?:without|ohne|until|bis|unless|before|bevor)\b(?P<step>.{1,200})",
         text,
         re.IGNORECASE | re.DOTALL,
     )
@@ -2132,7 +2148,7 @@ def _flag_required(rule: str) -> Check | None:
     if (
         not flags
         or (_NEGATED.search(rule) and not without)
-        or not (_ALWAYS.search(rule) or without or re.search(r"\buse\b|\bwith\b|\bmit\b|\bpass\b", rule, re.IGNORECASE))
+        or not (_ALWAYS.search(rule) or without or re.search(r"\buse\b|\bwith\b|\bmit\b|\bpass\b|\bset\b", rule, re.IGNORECASE))
     ):
         return None
     commands = [thing.text for thing in named if thing.what is _What.COMMAND and "=" not in thing.text]

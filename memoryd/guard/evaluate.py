@@ -312,7 +312,7 @@ def runs(command: ShellCommand, wanted: str) -> bool:
         arguments = [word.lstrip("0") or word if word.isdigit() else word for word in arguments]
     wanted_arguments = [word for word in pattern[1:] if not word.startswith("-")]
     program = _program(words[0])
-    if program == "git" and len(pattern) == 2 and _only_shows(words, arguments):
+    if program == "git" and (len(pattern) == 2 and _only_shows(words, arguments) or "--dry-run" in set(words) - set(pattern)):
         return False
     arguments, wanted_arguments = _usual(program, arguments), _usual(program, wanted_arguments)
     if not _gets(words, arguments, wanted_arguments) or program == "cat" and _only_writes(command, arguments):

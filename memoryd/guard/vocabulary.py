@@ -120,6 +120,7 @@ VERBS = frozenset(
     "install i add remove uninstall update upgrade build run test start stop restart deploy publish push pull apply destroy plan init import migrate"
     " rollback reset drop create delete exec clean purge prune flush lint fmt generate gen serve sync audit ci dlx get get-deps deps compile eject link"
     " unlink scale drain rollout edit patch taint login logout volume system network refresh validate seed dump restore repair baseline undo binstall tag"
+    " scan verify inspect doctor analyze analyse typecheck type-check bench coverage smoke package pack archive upload download sign"
     " binstall outdated yank unpublish require dist-upgrade autoremove rm mb rb up down info status".split()
 ) - {"info", "status"}
 """Words that are subcommands of many programs."""
@@ -498,7 +499,7 @@ LIBRARIES = frozenset(
 TESTS = (
     "pytest", "npm test", "npm run test", "pnpm test", "pnpm run test", "yarn test", "yarn run test", "bun test", "make test", "make tests",
     "make check", "cargo test", "go test", "mvn test", "gradle test", "./gradlew test", "tox", "nox", "just test", "jest", "vitest", "mocha",
-    "unittest", "rspec", "phpunit", "dotnet test", "mix test", "swift test", "rails test", "make unit", "ctest", "task test",
+    "unittest", "rspec", "phpunit", "dotnet test", "mix test", "swift test", "rails test", "flutter test", "dart test", "sbt test", "bazel test", "deno test", "playwright test", "artisan test", "make unit", "ctest", "task test",
 )  # fmt: skip
 LINTS = (
     "ruff", "eslint", "flake8", "pylint", "npm run lint", "pnpm lint", "pnpm run lint", "yarn lint", "yarn run lint", "make lint", "just lint",
@@ -532,6 +533,7 @@ STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"format(?:ter|t|ting|ieren|iert|ierer)?\b|formatted", FORMATS),
     (r"(?:unit[- ]?|whole |full |all )?tests?(?:[- ]?suite)?\b|testing|getestet|testsuite", TESTS),
     (r"build(?:s|ing)?|bauen|gebaut", BUILDS),
+    (r"pull(?:ing|ed)?\b|fetch(?:ing|ed)?\b", ("git pull", "git fetch")),
 )
 """Phrases for steps required before another command, with the commands that perform each step."""
 
