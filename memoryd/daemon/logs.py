@@ -31,16 +31,18 @@ _SECRET = re.compile(
     r"|(?:(?<=token )|(?<=token=)|(?<=key=)|(?<=password=))[^\s,;&\"']{6,}",
     re.IGNORECASE,
 )
+# The words of a memory in the name of its file
+_NAMED_AFTER = re.compile(r"(?<![\w-])[\w-]{1,240}-(?=mem_[0-9a-f]{12})")
 
 
 class PrivateFormatter(logging.Formatter):
-    """Masks anything that looks like a secret, including in tracebacks. Times are in UTC."""
+    """Masks what looks like a secret and shortens names of memory files to ids, including in tracebacks. Times are in UTC."""
 
     converter: Callable[..., time.struct_time] = staticmethod(time.gmtime)
 
     def format(self, record: logging.LogRecord) -> str:
         """Format a record, including its traceback."""
-        return _SECRET.sub(MASK, super().format(record))
+        return _NAMED_AFTER.sub("", _SECRET.sub(MASK, super().format(record)))
 
 
 class PrivateRotatingHandler(logging.handlers.RotatingFileHandler):

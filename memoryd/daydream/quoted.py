@@ -1005,6 +1005,8 @@ def _is_request_to_write(head: str) -> bool:
         return False
     if verb in MAKING_VERBS and not (HAS_NOUN.search(head) or LABEL.search(head)):
         return False
+    if verb == "ignore":  # the user's own words follow
+        return False
     if not target:
         return verb != "look"
     if verb in NOUN_VERBS and target.casefold() in PLACES:

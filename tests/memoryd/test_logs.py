@@ -42,6 +42,17 @@ def test_what_looks_like_a_secret_is_masked_in_tracebacks_too(log: Path, secret:
     assert value not in log.read_text() and "ValueError" in log.read_text()
 
 
+def test_the_words_in_names_of_memory_files_are_left_out(log: Path) -> None:
+    path = "/v/notes/never-pet-the-otter-mem_0123456789ab.md"
+    logging.getLogger("memoryd.x").warning("can't read %s", path)
+    try:
+        raise FileNotFoundError(path)
+    except FileNotFoundError:
+        logging.getLogger("memoryd.x").exception("gone")
+    text = log.read_text("utf-8")
+    assert "otter" not in text and text.count("/mem_0123456789ab.md") == 2
+
+
 def test_a_large_log_is_rotated_into_private_files(log: Path) -> None:
     for _ in range(3):
         logging.getLogger("memoryd.x").info("x" * (LIMIT_BYTES // 2))

@@ -374,6 +374,7 @@ HEARSAY = (
     "Why does the style guide want us to always use quolix?",
 )
 TYPED = (
+    "The old page says otherwise. Ignore it: in this project always use quolix.",
     "From now on always use quolix. Does that make sense?",
     "According to our agreement, always use quolix.",
     "Laut unserer Absprache immer quolix verwenden.",
