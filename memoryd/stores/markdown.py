@@ -656,8 +656,7 @@ class MarkdownStore:
     def _take_over(self, index: FullTextIndex, moved: Sequence[str]) -> None:
         """Index files that were renamed."""
         sync_dirs(sorted({(self._root / path).parent for path in moved}))
-        for path in moved:
-            self._catch_up(index, path)
+        self._catch_up(index, *moved)
 
     def tidy_names(self, settled_seconds: float = 0.0) -> None:
         """Name files that a person edited after their new statements, and correct links in other files.
@@ -802,10 +801,10 @@ class MarkdownStore:
             self._tidied = True
         return replace(report, broken=tuple(self._broken_error(*row) for row in index.broken()))
 
-    def _catch_up(self, index: FullTextIndex, target: str) -> None:
+    def _catch_up(self, index: FullTextIndex, *targets: str) -> None:
         """Synchronise for the store's own purposes. The next report includes the result."""
         run = Synchroniser(self._root, index, self._exclusive)
-        run.run([target])
+        run.run(targets)
         self._backlog = {**run.before, **self._backlog}
 
     def _broken_error(self, path: str, line: int, problem: str, fix: str) -> BrokenFileError:
