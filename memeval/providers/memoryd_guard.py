@@ -24,6 +24,7 @@ from memoryd.core.protocols import Embedder
 from memoryd.core.state import State
 from memoryd.core.tool_calls import ToolCall, ToolReply
 from memoryd.daydream.pipeline import DayDream
+from memoryd.embed.hashed import HashEmbedder
 from memoryd.recall.guard import Guard
 from memoryd.service import Orchestrator
 
@@ -45,7 +46,7 @@ class GuardedProject:
         last = max((_aware(session.at) for session in sessions), default=NO_TIME)
         clock = SimulatedClock(last + timedelta(days=1))
         self._state = State(settings.paths.state_db, clock)
-        self._service = Orchestrator(settings, clock, embedder, self._state.ledger)
+        self._service = Orchestrator(settings, clock, HashEmbedder(), self._state.ledger)
         try:
             projects = ProjectRegistry(settings.paths.projects)
             dream = DayDream(self._service, self._state, settings, clock, None, projects, embedder=embedder)
