@@ -582,7 +582,7 @@ def _is_program(low: str) -> bool:
 
 
 _NO_TARGETS = frozenset(
-    "up sure it them this that no your my our their changes edits use commits something anything everything new sense do one files test".split()
+    "assumptions mistakes noise progress room decisions guesses promises up sure it them this that no your my our their changes edits use commits something anything everything new sense do one files test".split()
 )
 # Programs whose names are also ordinary words. They count only in code quotes or before one of their subcommands.
 _AMBIGUOUS = frozenset(
@@ -937,7 +937,21 @@ def _of_one_subject(rule: str, named: Sequence[_Named], forbids: bool) -> Check 
         return check
     if check := _merging(rule):
         return check
-    return _remote(rule) or _phrase(rule, named) if forbids else None
+    return _remote(rule) or _dependencies(rule, named) or _phrase(rule, named) if forbids else None
+
+
+_DEPENDENCIES = re.compile(
+    r"\b(?:no|never|don't|do not|avoid|without|kein\w{0,2}|keine|nie|nicht)\b[^.;,]{0,25}\b(?:(?:new|additional|extra|more|further|third-party|neue\w?|weitere\w?|zusätzliche\w?)\s(?:runtime\s|npm\s|python\s|external\s)?(?:dependenc(?:y|ies)|packages|libraries|deps|libs|gems|crates|abhängigkeiten|pakete|bibliotheken)"
+    r"|(?:add|install|pull in|introduc)\w{0,4}\s(?:any\s|new\s|more\s|extra\s){0,2}(?:dependenc(?:y|ies)|packages|deps|libs|libraries|anything))\b(?!\s(?:on|from|globally|with|via|using|in|into|to|for)\b)",
+    re.IGNORECASE,
+)
+
+
+def _dependencies(rule: str, named: Sequence[_Named]) -> Check | None:
+    """Compile "no new dependencies without asking"."""
+    if not _DEPENDENCIES.search(rule) or any(thing.what in (_What.LIBRARY, _What.COMMAND, _What.PATH) for thing in named):
+        return None
+    return Check(CheckKind.COMMAND, words=v.NEW_DEPENDENCIES, unless=("-r", "--requirement", "-e", "--editable"))
 
 
 def _outside_project(rule: str, forbids: bool) -> Check | None:
@@ -1194,6 +1208,8 @@ _SERVICES = re.compile(r"\b(?:github|gitlab|jira|slack|aws|docker hub|npm regist
 def _for_purpose(rule: str, words: Sequence[str], instead: str) -> list[str]:
     """Limit a general program to the purpose for which the rule forbids it, such as "jq for JSON, not python" and "no sed to edit files"."""
     purpose = _PURPOSE.search(rule)
+    if _EDITING.search(rule) and re.search(r"\b(?:with|using|via|by|mit)\s[`'\"]?(?:sed|perl)\b", rule, re.IGNORECASE):
+        return [f"{word} -i" if word in ("sed", "perl") else word for word in words]
     if purpose is None:
         return list(words)
     found: list[str] = []

@@ -354,6 +354,8 @@ _MANY_TARGETS = frozenset(
 
 def _gets(words: Sequence[str], arguments: Sequence[str], wanted: Sequence[str]) -> bool:
     """Return whether a program gets the wanted subcommands, possibly after options with values that are not known here."""
+    if wanted and wanted[-1] == "*":
+        return list(arguments[: len(wanted) - 1]) == list(wanted[:-1]) and len(arguments) >= len(wanted)
     if list(arguments[: len(wanted)]) == list(wanted) or _holds(arguments, wanted):
         return True
     if _program(words[0]) in _MANY_TARGETS:

@@ -199,6 +199,13 @@ STATEMENTS: Mapping[str, tuple[str, ...]] = {
 }
 """Statements of databases, with the commands that execute them."""
 
+NEW_DEPENDENCIES = (
+    "npm install *", "npm i *", "npm add", "pnpm add", "pnpm install *", "yarn add", "bun add", "bun install *", "pip install *", "uv add", "uv pip install *",
+    "poetry add", "pdm add", "pipenv install *", "conda install", "cargo add", "go get *", "gem install *", "bundle add", "composer require", "dotnet add",
+    "flutter pub add", "dart pub add",
+)  # fmt: skip
+"""Commands that add a dependency. The star stands for any argument."""
+
 FLAG_OWNERS: Mapping[str, tuple[str, ...]] = {
     "--no-verify": ("git commit --no-verify", "git push --no-verify"),
     "--amend": ("git commit --amend",),
