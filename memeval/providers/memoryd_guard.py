@@ -46,6 +46,7 @@ class GuardedProject:
         last = max((_aware(session.at) for session in sessions), default=NO_TIME)
         clock = SimulatedClock(last + timedelta(days=1))
         self._state = State(settings.paths.state_db, clock)
+        # Rules bind whether or not a search finds them, and embedding each case once more would take time and memory.
         self._service = Orchestrator(settings, clock, HashEmbedder(), self._state.ledger)
         try:
             projects = ProjectRegistry(settings.paths.projects)
