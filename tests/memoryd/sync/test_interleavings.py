@@ -156,6 +156,6 @@ def test_two_machines_end_equal_in_a_sample_of_interleavings() -> None:
 @pytest.mark.slow
 def test_two_machines_end_equal_in_all_interleavings() -> None:
     whole = settings(
-        max_examples=60, stateful_step_count=25, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
+        max_examples=120, stateful_step_count=25, deadline=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
     )
     run_state_machine_as_test(TwoMachines, settings=whole)
