@@ -15,7 +15,7 @@ GEMINI_BIN ?= $(CURDIR)/.cache/gemini/node_modules/.bin/gemini
 # Tests start many processes, which would each compile every module without these caches.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help demo test test-all coverage check e2e wheel docs bench install clean
+.PHONY: help demo test test-all coverage slow check e2e wheel docs bench install clean
 
 help: ## show this menu
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -39,10 +39,17 @@ test-all: $(STAMP) ## the slow tests too
 	$(BIN)/python -m pytest -m 'not e2e'
 
 # The slow tests of these folders use no browser and take two minutes.
+COVERED := tests/memoryd/api tests/memoryd/citations tests/memoryd/cli tests/memoryd/recall tests/memoryd/router \
+	tests/memeval/reporting tests/memeval/claudecode
 coverage: $(STAMP) ## the share of lines that the fast tests and some slow ones run (at least 95 %)
 	$(BIN)/python -m pytest -n 2 --dist loadfile --hypothesis-profile=thorough --cov --cov-report= --cov-fail-under=0
-	$(BIN)/python -m pytest -n 2 -m 'slow and not e2e' --cov --cov-append --cov-report term:skip-covered \
-		tests/memoryd/api tests/memoryd/citations tests/memoryd/cli tests/memoryd/recall tests/memoryd/router tests/memeval/reporting tests/memeval/claudecode
+	$(BIN)/python -m pytest -n 2 -m 'slow and not e2e' --cov --cov-append --cov-report term:skip-covered $(COVERED)
+
+# First paint and redaction are timed on a machine that does nothing else; the other slow tests share it.
+TIMED := tests/memoryd/console/browser/test_browser_speed.py tests/memoryd/daydream/test_redact_rates.py
+slow: $(STAMP) ## the slow tests that 'make coverage' leaves out
+	$(BIN)/python -m pytest -n 2 -m 'slow and not e2e' $(addprefix --ignore=,$(TIMED) $(COVERED))
+	$(BIN)/python -m pytest -m 'slow and not e2e' $(TIMED)
 
 check: $(STAMP) ## ruff, mypy --strict, layers
 	$(BIN)/ruff check .

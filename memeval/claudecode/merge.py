@@ -37,7 +37,7 @@ _ALIKE = ("client", "client_version", "arm", "model", "repeat", "conditions", "d
 
 @dataclass(frozen=True, slots=True)
 class MergedCell:
-    """A cell with its whole plan and the runs of all shards that contain a part of it, in order."""
+    """A cell with its full plan, and the runs of every shard that has part of it, in order."""
 
     cell: GridRow
     sequences: tuple[StepSequence, ...]

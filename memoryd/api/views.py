@@ -168,7 +168,7 @@ def merge(runtime: Runtime, request: Merge, caller: Caller) -> Merged:
                 raise InputError(f"{item.id} is not active.", fix=f"Bring it back first: memoryd restore {item.id}")
         if len({item.project for item in pair if item.scope is not Scope.USER}) > 1:
             raise InputError(
-                "merge: the memories belong to different projects, and one of these would lose its memory.",
+                "merge: the memories belong to different projects, and one of the projects would lose its memory.",
                 fix="Keep both, or make one of them apply everywhere first: memoryd edit ID --scope user",
             )
         id = _merged(runtime, pair, content)

@@ -39,7 +39,7 @@ class Gemini(ClientAdapter):
         return replace(event, prompt=gemini_log.without_context(event.prompt)) if event is not None else None
 
     def tool_calls(self, payload: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-        """Return the call with Claude Code's names of the tool and its arguments."""
+        """Return the call with the tool and its arguments named as in Claude Code."""
         given = payload.get("tool_input")
         tool, values = gemini_log.tool_call(str(payload.get("tool_name", "")), given if isinstance(given, Mapping) else {})
         return [{**payload, "tool_name": tool, "tool_input": values}]

@@ -114,7 +114,7 @@ def without_context(text: str) -> str:
 
 
 def tool_call(name: str, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Return a call with Claude Code's names of the tool and its arguments."""
+    """Return a call with the tool and its arguments named as in Claude Code."""
     renamed = {"dir_path": "path"} if name in ("list_directory", "glob", "grep_search") else {"absolute_path": "file_path"}
     values = {renamed.get(key, key): value for key, value in given.items()}
     if name.startswith("mcp_") and not name.startswith("mcp__"):

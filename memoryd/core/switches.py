@@ -106,7 +106,7 @@ class Switches:
         return {folder: bool(off) for folder, off in self._db.execute("SELECT folder, off FROM folder_switch")}
 
     def _around(self, switches: Mapping[str, bool], project: str) -> Switch | None:
-        """Return the switch that applies above all folders of the project, or None if they disagree or are unknown."""
+        """Return the switch that all folders of the project inherit, or None if they differ or no folder is known."""
         folders = list(self._folders_of(project)) if project else []
         found = [_nearest(switches, place) for place in [place for place in folders if _is_there(place)] or folders]
         first = found[0] if found else None
