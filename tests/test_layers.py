@@ -20,7 +20,7 @@ LAYERS = {
         {"retrieval", "testing"},
         {"service"},
         {"daydream", "dream", "recall"},
-        {"api", "daemon", "mcp", "sync", "transfer", "console"},
+        {"api", "daemon", "mcp", "sync", "team", "transfer", "console"},
         {"cli", "demo"},
         {"__main__"},
     ],

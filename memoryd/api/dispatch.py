@@ -13,7 +13,7 @@ from typing import Any
 
 import orjson
 
-from memoryd.api import dreams, machines
+from memoryd.api import dreams, machines, team
 from memoryd.api.consent import ATTENDED, Consent, SwitchCommands
 from memoryd.api.hooks import GUARD_OFF, HookCalls, plugin_options
 from memoryd.api.parameters import parse
@@ -253,7 +253,7 @@ class Api:
 
     def slots(self) -> Sequence[Slot]:
         """Return the recurring jobs."""
-        recurring = [*dreams.slots(self._parts.runtime), *machines.slots(self._parts.runtime)]
+        recurring = [*dreams.slots(self._parts.runtime), *machines.slots(self._parts.runtime), *team.slots(self._parts.runtime)]
         return [Slot("maintain", self._service.maintain, every_seconds=MAINTAIN_SECONDS), *recurring]
 
     def tick(self) -> float | None:

@@ -243,7 +243,7 @@ def _with_check(runtime: Runtime, id: str) -> MemoryItem:
 
 
 def _mode(runtime: Runtime, item: MemoryItem) -> str:
-    return runtime.guard.mode_of(item.check).value if item.check else "off"
+    return runtime.guard.mode_of(item).value
 
 
 def _shown(runtime: Runtime, item: MemoryItem) -> dict[str, Any]:

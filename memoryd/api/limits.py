@@ -45,7 +45,7 @@ def model_changes(item: MemoryItem, changes: Mapping[str, Any], now: datetime) -
     """
     from memoryd.daydream.model_answer import restrain
 
-    protected = _PROTECTED if item.trust is Trust.INSTRUCTION or item.pinned else frozenset()
+    protected = _PROTECTED if item.trust in (Trust.INSTRUCTION, Trust.TEAM) or item.pinned else frozenset()
     if refused := sorted((protected | {"pinned"}) & changes.keys()):
         raise InputError(
             f"A model may not change {', '.join(refused)} of {item.id}; only the user can.",

@@ -32,7 +32,13 @@ HASH = re.compile(r"[0-9a-f]{7,64}")
 _FULL_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 # A repository's own configuration must not make git run anything.
 _QUIET = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "protocol.allow=never", "--no-pager")
-_ENVIRONMENT = {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+_ENVIRONMENT = {
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",  # A replacement could give a commit another content than was reviewed.
+    "LC_ALL": "C",
+}
 
 
 def head_commit(cwd: str) -> str:
@@ -183,13 +189,13 @@ class Repository:
         return run_git(self.root, arguments)
 
 
-def run_git(root: Path, arguments: Sequence[str]) -> bytes | None:
-    """Run git in a working tree. Return its output, or None if it failed, timed out or is not installed."""
+def run_git(root: Path, arguments: Sequence[str], given: bytes = b"") -> bytes | None:
+    """Run git in a working tree, with `given` as its input. Return its output, or None if it failed, timed out or is missing."""
     command = ["git", *_QUIET, "-C", str(root), *arguments]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_DIR")} | _ENVIRONMENT
     try:
         done = subprocess.run(  # noqa: S603 - fixed commands; paths and commits are passed as single arguments
-            command, stdin=subprocess.DEVNULL, capture_output=True, timeout=GIT_SECONDS, env=environment, check=False
+            command, input=given, capture_output=True, timeout=GIT_SECONDS, env=environment, check=False
         )
     except (OSError, ValueError, subprocess.TimeoutExpired) as error:
         log.info("git can't determine how cited code changed: %s", type(error).__name__)

@@ -1,4 +1,4 @@
-"""Layout of the home folder. memoryd never writes inside a user's repository."""
+"""Layout of the home folder. memoryd writes inside a user's repository only when asked to."""
 
 from __future__ import annotations
 
@@ -66,6 +66,11 @@ class Paths:
     def sync_clone(self) -> Path:
         """Clone of the git repository through which machines sync."""
         return self.home / "state" / "sync" / "repository"
+
+    @property
+    def team(self) -> Path:
+        """The repositories whose teams the user has joined, by project, as JSON."""
+        return self.home / "state" / "team.json"
 
     @property
     def projects(self) -> Path:

@@ -91,12 +91,17 @@ class Source(StrEnum):
     RECONCILED = "reconciled"
     IMPORT = "import"
     NOTE = "note"  # A file added to the vault without memoryd.
+    TEAM = "team"  # A file on the default branch of a repository whose team the user joined.
 
 
 class Trust(StrEnum):
-    """How far a text is trusted. Only text with the level `INSTRUCTION` can become a rule."""
+    """How far a text is trusted. Only text with the levels `INSTRUCTION` and `TEAM` can become a rule.
+
+    A rule of the team is shown as such, yields to the user's own words, and is at most noted by the guard.
+    """
 
     INSTRUCTION = "instruction"
+    TEAM = "team"
     STATEMENT = "statement"
     DATA = "data"
 
@@ -143,6 +148,7 @@ class ExportForm(StrEnum):
 TRUST_OF_SOURCE: Mapping[Source, Trust] = MappingProxyType(
     {
         Source.USER: Trust.INSTRUCTION,
+        Source.TEAM: Trust.TEAM,
         Source.AGENT_STEP: Trust.STATEMENT,
         Source.RECONCILED: Trust.STATEMENT,
         Source.IMPORT: Trust.STATEMENT,
@@ -154,7 +160,15 @@ TRUST_OF_SOURCE: Mapping[Source, Trust] = MappingProxyType(
 
 # Precedence of sources when two memories contradict each other. Higher numbers win.
 AUTHORITY: Mapping[Source, int] = MappingProxyType(
-    {Source.USER: 3, Source.IMPORT: 2, Source.NOTE: 2, Source.RECONCILED: 2, Source.AGENT_STEP: 1, Source.TOOL: 0}
+    {
+        Source.USER: 3,
+        Source.TEAM: 2,
+        Source.IMPORT: 2,
+        Source.NOTE: 2,
+        Source.RECONCILED: 2,
+        Source.AGENT_STEP: 1,
+        Source.TOOL: 0,
+    }
 )
 
 

@@ -190,8 +190,8 @@ class Sweep:
         return frozenset(item.id for item in items if item.id in edited or self._is_maintained_by_user(item))
 
     def _is_maintained_by_user(self, item: MemoryItem) -> bool:
-        """Return whether the user maintains the memory: it is pinned, written by hand, or in a file without our id."""
-        if item.pinned or item.source is Source.NOTE or (item.source is Source.USER and item.session == MANUAL):
+        """Return whether the user or the team maintains it: it is pinned, written by hand, or in a file without our id."""
+        if item.pinned or item.source in (Source.NOTE, Source.TEAM) or (item.source is Source.USER and item.session == MANUAL):
             return True
         file = self._service.file_of(item.id) if item.source is Source.USER else None
         return file is not None and derived_id(file.path) == item.id

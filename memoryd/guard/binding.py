@@ -1,4 +1,4 @@
-"""Decide which memories may bind the agent: only rules in the user's own words."""
+"""Decide which memories may bind the agent: rules in the user's own words, and those that the user's team has reviewed."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ _KINDS = frozenset({Kind.RULE, Kind.PREFERENCE, Kind.DECISION})
 def may_bind(item: MemoryItem) -> bool:
     """Return whether a check of this memory may take effect.
 
-    It may not if the memory came from a tool, a file, an import, a teammate or the agent, even if the user agreed to it.
+    It may not if the memory came from a tool, a file, an import, a teammate or the agent, even if the user agreed to it. A rule
+    on the default branch of the team's repository may, but is only noted (see `Guard.mode_of`).
     """
-    if item.trust is not Trust.INSTRUCTION or item.status is not Status.ACTIVE or item.kind not in _KINDS:
+    if item.status is not Status.ACTIVE or item.kind not in _KINDS:
         return False
+    if item.trust is not Trust.INSTRUCTION:
+        return item.trust is Trust.TEAM and item.scope is Scope.TEAM
     return item.scope is not Scope.TEAM and AGREED_TAG not in item.tags
 
 

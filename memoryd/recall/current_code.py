@@ -80,7 +80,7 @@ def bound_folder(item: MemoryItem, root: Path) -> str:
 
 def named_folders(item: MemoryItem) -> Iterator[str]:
     """Yield the folders to which the wording of a user's rule or preference may limit it."""
-    if item.kind not in _WISHES or item.scope is Scope.USER or item.trust is not Trust.INSTRUCTION:
+    if item.kind not in _WISHES or item.scope is Scope.USER or item.trust not in (Trust.INSTRUCTION, Trust.TEAM):
         return
     yield from named_places(item.content, item.entities)
 

@@ -1,7 +1,7 @@
 """The guard: warns the agent about tool calls that violate a rule of the user, or refuses them.
 
-Only checks derived from rules in the user's own words take effect (`memoryd/guard/binding.py`). Evaluation uses no
-model, network or disk.
+Only checks derived from rules in the user's own words, or of the user's team, take effect (`memoryd/guard/binding.py`).
+Evaluation uses no model, network or disk.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from memoryd.core.protocols import Clock
 from memoryd.core.state import State
 from memoryd.core.text import shorten
 from memoryd.core.tool_calls import Permission, ToolCall, ToolReply
-from memoryd.core.types import MemoryItem, Scope
+from memoryd.core.types import MemoryItem, Scope, Source
 from memoryd.daydream.redact import redact, strip_private
 from memoryd.guard.binding import conflicts, may_bind
 from memoryd.guard.evaluate import AT_END, EDITORS, OBEYED, Result, edited, evaluate, places_of_call, relative
@@ -41,6 +41,7 @@ WHAT_CHARACTERS = 120
 LOG_BYTES = 4_000_000
 EVENT = "PreToolUse"
 REASON = "a rule of the user applies to this call"
+REASON_OF_TEAM = "a rule of the user's team applies to this call"
 UNDONE = "a rule of the user was not followed when the last answer ended"
 _OUTCOMES = {Mode.NOTE: RuleOutcome.VIOLATED, Mode.ASK: RuleOutcome.ASKED, Mode.BLOCK: RuleOutcome.BLOCKED}
 _STRICTNESS = {Mode.NOTE: Permission.NONE, Mode.ASK: Permission.ASK, Mode.BLOCK: Permission.DENY}
@@ -98,10 +99,15 @@ class Guard:
                 found = self._bound[project] = _bound(mine, [pair for pair in linked if all(_applies(i, project) for i in pair)])
         return found
 
-    def mode_of(self, check: Check) -> Mode:
-        """Return the response to a violated check. With the guard off, there is none."""
+    def mode_of(self, item: MemoryItem) -> Mode:
+        """Return the response to a violation of a rule. With the guard off, there is none.
+
+        A rule of the team is only noted, whatever the setting, until the user chooses another mode for it.
+        """
         default = self._default
-        return default if default is Mode.OFF else check.mode or default
+        if default is Mode.OFF or item.check is None:
+            return Mode.OFF
+        return item.check.mode or (Mode.NOTE if item.source is Source.TEAM else default)
 
     # Tool calls
 
@@ -138,7 +144,7 @@ class Guard:
                 continue
             if not result.violation:
                 obeyed.append(item.id)
-            elif self.mode_of(item.check) is not Mode.OFF:
+            elif self.mode_of(item) is not Mode.OFF:
                 violated.append((item, result))
         self._state.compliance.obeyed(obeyed, call.session, call.project)
         self._remember(session, call)
@@ -147,18 +153,19 @@ class Guard:
     def _reply(self, call: ToolCall, violated: Sequence[tuple[MemoryItem, Result]]) -> ToolReply:
         strictest = Permission.NONE
         for item, result in violated:
-            mode = self.mode_of(item.check) if item.check else Mode.NOTE
+            mode = self.mode_of(item)
             strictest = max(strictest, _STRICTNESS[mode])
             self._state.compliance.violated(
                 item.id, call.session, call.project, _OUTCOMES[mode], result.violation, result.form, call.id
             )
-        shown = sorted(violated, key=lambda pair: -_STRICTNESS[self.mode_of(pair[0].check)] if pair[0].check else 0)[:MAX_SHOWN]
+        shown = sorted(violated, key=lambda pair: -_STRICTNESS[self.mode_of(pair[0])])[:MAX_SHOWN]
         ids = frozenset(item.id for item, _ in shown) if strictest is not Permission.ASK else frozenset()
         if not call.subagent:  # which doesn't see what its session is given, nor the session what it is given
             self._state.record_injection(call.session, sorted(ids), EVENT)
         lines = [_line(item, result) for item, result in shown]
         if strictest is Permission.NONE:
-            return ToolReply(render_block(lines, REASON), given=ids)
+            reason = REASON if any(item.source is not Source.TEAM for item, _ in shown) else REASON_OF_TEAM
+            return ToolReply(render_block(lines, reason), given=ids)
         reasons = [_reason(item, result) for item, result in shown]
         return ToolReply("", strictest, "\n".join(reasons), ids)
 
@@ -185,7 +192,7 @@ class Guard:
             if (
                 check is None
                 or all(part.kind is not CheckKind.COMPANION for part in check.parts())
-                or self.mode_of(check) is Mode.OFF
+                or self.mode_of(item) is Mode.OFF
             ):
                 continue
             if item.valid_to is not None and item.valid_to <= now:
@@ -260,15 +267,18 @@ def _applies(item: MemoryItem, project: str) -> bool:
 def _bound(items: Sequence[MemoryItem], linked: Sequence[tuple[MemoryItem, MemoryItem]]) -> Bound:
     """Leave out contradictory rules. Rules of different folders don't contradict each other; that of a sub-folder goes first."""
     pairs = {frozenset((one.id, other.id)): (one, other) for one, other in [*conflicts(items), *linked]}
+    overruled: set[str] = set()
     against, exceptions = [], defaultdict[str, list[MemoryItem]](list)
     for one, other in pairs.values():
         places = [next(named_folders(item), "") for item in (one, other)]
-        if places[0] == places[1]:
+        if len({item.source is Source.TEAM for item in (one, other)}) == 2:  # The team can't switch off what the user wants.
+            overruled.add(one.id if one.source is Source.TEAM else other.id)
+        elif places[0] == places[1]:
             against.append((one, other))
         elif not all(places):
             general, special = (one, other) if places[1] else (other, one)
             exceptions[general.id].append(special)
-    out = {item.id for pair in against for item in pair}
+    out = overruled | {item.id for pair in against for item in pair}
     kept = tuple(item for item in items if item.id not in out)
     index = CheckIndex([item.check for item in kept if item.check is not None])
     return Bound(kept, tuple(against), index, {id: tuple(special) for id, special in exceptions.items()})
@@ -299,14 +309,18 @@ def _in_its_folder(item: MemoryItem, check: Check, call: ToolCall) -> Check:
 def _line(item: MemoryItem, result: Result, against: str = "This call goes against it") -> str:
     rule = shorten(harmless(item.content), RULE_CHARACTERS)
     what = shorten(harmless(result.violation), WHAT_CHARACTERS)
-    return f"- [{item.id}] The user's rule: {rule} {against}: {what}{_advice(item.check)}"
+    return f"- [{item.id}] {_owner(item).capitalize()} rule: {rule} {against}: {what}{_advice(item.check)}"
 
 
 def _reason(item: MemoryItem, result: Result) -> str:
     rule = shorten(harmless(item.content), RULE_CHARACTERS)
     what = shorten(harmless(result.violation), WHAT_CHARACTERS)
     change = f"The user can change this with: memoryd guard mode {item.id} note"
-    return f"memoryd: against the user's rule {item.id} ({rule}): {what}{_advice(item.check)}. {change}"
+    return f"memoryd: against {_owner(item)} rule {item.id} ({rule}): {what}{_advice(item.check)}. {change}"
+
+
+def _owner(item: MemoryItem) -> str:
+    return "the team's" if item.source is Source.TEAM else "the user's"
 
 
 def _advice(check: Check | None) -> str:

@@ -19,7 +19,12 @@ _TAGS = re.compile(rf"<(?=\s{{0,8}}/?\s{{0,8}}(?:{NAMES}|user|human|assistant)(?
 _UNSEEN = re.compile("[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f]")
 # Prefix of our own lines. Text that imitates it could be mistaken for another memory.
 _LINE_HEAD = re.compile(r"\[(?=\s{0,8}mem_)", re.IGNORECASE)
-_WHO = {Trust.INSTRUCTION: "said by the user", Trust.STATEMENT: "found by the agent", Trust.DATA: "from a tool's output"}
+_WHO = {
+    Trust.INSTRUCTION: "said by the user",
+    Trust.TEAM: "the team's",
+    Trust.STATEMENT: "found by the agent",
+    Trust.DATA: "from a tool's output",
+}
 _WHO_OF_SOURCE = {Source.NOTE: "from a note", Source.IMPORT: "imported"}
 
 

@@ -942,8 +942,9 @@ def _read(payload: str, unreviewed: bool) -> MemoryItem:
 
 
 def _as_statement(item: MemoryItem) -> MemoryItem:
-    """Return a teammate's item, demoted to a plain statement if it is an instruction."""
-    return replace(item, source=Source.IMPORT, pinned=False, check=None) if item.trust is Trust.INSTRUCTION else item
+    """Return a teammate's item, demoted to a plain statement if it claims to be an instruction or a reviewed rule."""
+    claims = item.trust in (Trust.INSTRUCTION, Trust.TEAM)
+    return replace(item, source=Source.IMPORT, pinned=False, check=None) if claims else item
 
 
 def _is_upkeep(old: MemoryItem, new: MemoryItem) -> bool:

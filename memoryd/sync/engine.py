@@ -390,8 +390,13 @@ class _Run:
         return {**seen, self._me: seen.get(self._me, 0) + 1}
 
     def _stays_here(self, item: MemoryItem) -> bool:
-        """Return whether a memory is not shared at all: it is unconfirmed, or memory is off for its project."""
+        """Return whether a memory is not shared at all: it is unconfirmed, the team's, or memory is off for its project.
+
+        What the team reviewed is read from its repository on each machine.
+        """
         is_projects = bool(item.project) and item.scope is not Scope.USER
+        if item.source is Source.TEAM:
+            return True
         return item.status is Status.CANDIDATE or (is_projects and self._is_off(item.project))
 
     def _has_secret(self, item: MemoryItem) -> bool:

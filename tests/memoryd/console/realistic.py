@@ -122,7 +122,7 @@ class Maker:
         place = min(len(self.sessions) - 1, number * len(self.sessions) // self.count)
         session, project, start, path, uuids = self.sessions[place]
         kind = self.random.choices(list(Kind), weights=[6, 5, 12, 30, 14, 6, 12, 5, 10])[0]
-        source = self.random.choices(list(Source), weights=[50, 25, 15, 5, 3, 2])[0]
+        source = self.random.choices(list(Source), weights=[50, 25, 15, 5, 3, 2, 0])[0]
         rule = kind is Kind.RULE and source is Source.USER
         status = self.random.choices(list(Status), weights=[84, 4, 9, 3])[0]
         created = start + timedelta(minutes=number % 600)

@@ -1,0 +1,1 @@
+"""Memories that a team reviews in its git repository (docs/team.md)."""
