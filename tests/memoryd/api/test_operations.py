@@ -188,6 +188,7 @@ def test_an_answer_has_what_its_type_says(settings: Settings, clock: FakeClock, 
         name for name, entry in operations().items() if not any(each.required for each in parameters(entry.request).values())
     ]
     skipped = {"change_settings", "decide", "undo", "daydream", "train_router", "write_keys", "sync_now"}
+    skipped |= {"team_init", "team_audit", "team_leave"}  # need a repository: see tests/memoryd/team
     for name in dict.fromkeys([*plain, *needs]):
         if name not in skipped:
             checked(name, **needs.get(name, {}))
