@@ -718,6 +718,10 @@ def _update(runtime: Runtime, item: MemoryItem, request: UpdateMemory, caller: C
         changes["polarity"] = _polarity_of(request.kind or item.kind, said.text or item.content)
     if caller.is_model:
         changes = model_changes(item, changes, runtime.clock.now())
+    if item.source is Source.TEAM and (reviewed := sorted(changes.keys() - {"pinned"})):
+        file = ", ".join(item.evidence.paths)
+        what = f"{item.id} is the team's, so its {', '.join(reviewed)} can't be changed here."
+        raise InputError(what, fix=f"Change {file} in the team's repository, or forget it: memoryd forget {item.id}")
     memory = item_to_dict(_change(runtime, item, changes))
     answer = UpdatedMemory(memory=memory, path=runtime.path_of(item.id))
     if said.found:

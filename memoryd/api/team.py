@@ -35,7 +35,7 @@ one, run `memoryd share ID` or write a file, and open a pull request. To get the
 class OfTeam:
     """The memory."""
 
-    id: str = memory_id()
+    id: str = memory_id(argument=True)
 
 
 class TeamMemory(TypedDict):
@@ -46,7 +46,7 @@ class TeamMemory(TypedDict):
     next: NotRequired[str]
 
 
-@operation(OfTeam, TeamMemory, command="share", person_only=True)
+@operation(OfTeam, TeamMemory, person_only=True)
 def share(runtime: Runtime, request: OfTeam, caller: Caller) -> TeamMemory:
     """Share an active memory with the team. It is checked for secrets and personal data again."""
     from memoryd.team.files import what_must_not_be_shared

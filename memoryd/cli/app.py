@@ -23,7 +23,7 @@ MODULES = {
     "admin": "status doctor daydream reindex log import export migrate off on projects",
     "sessions": "sessions",
     "machines": "sync",
-    "team": "team",
+    "team": "share team",
     "trial": "ab",
     "guard": "guard",
     "settings": "config setup",

@@ -73,14 +73,18 @@ def leave(context: Context, /) -> None:
     """Remove the team's memories from this machine, and take over nothing more."""
     result = context.call("team_leave", timeout=LONG)
     if not context.show(result):
-        context.output.line(f"{result['removed']} memories of the team removed here. The repository is as it was.")
+        context.output.line(f"{_count(result['removed'])} of the team removed here. The repository is as it was.")
+
+
+def _count(number: int) -> str:
+    return "1 memory" if number == 1 else f"{number} memories"
 
 
 def _show(context: Context, result: dict[str, Any], /) -> None:
     if not result["joined"]:
         context.output.line("You have not joined this project's team: memoryd team init")
         return
-    context.output.line(f"{len(result['memories'])} memories of the team, from {result['branch']} of {result['address']}", "bold")
+    context.output.line(f"{_count(len(result['memories']))} of the team, from {result['branch']} of {result['address']}", "bold")
     for one in result["memories"]:
         context.output.line(f"{one['id']}  {one['kind']}  {one['content']}")
     for entry in result["left_alone"]:
@@ -89,4 +93,23 @@ def _show(context: Context, result: dict[str, Any], /) -> None:
         context.output.line(f"nothing newer could be read: {result['problem']}")
 
 
-COMMANDS = (team,)
+@click.command()
+@takes(operations.share, "id")
+@json_option
+@pass_context
+def share(context: Context, /, **options: Any) -> None:
+    """Share an active memory with the team, after another check for secrets and personal data.
+
+    In a repository whose team you joined, this writes a file for you to commit. In a team's database, the memory is stored there.
+    """
+    result = context.call("share", **options)
+    if context.show(result):
+        return
+    if "proposal" not in result:
+        context.output.line(f"{result['memory']['id']} is stored with the team. A teammate approves it: memoryd approve ID")
+        return
+    context.output.line(f"written: {result['proposal']}")
+    context.output.line(result["next"])
+
+
+COMMANDS = (share, team)

@@ -141,7 +141,7 @@ def read_tree(origin: Origin, commit: str, most_bytes: int) -> Tree:
         head, _, raw = entry.partition(b"\t")
         path = os.fsdecode(raw)
         mode, type_, blob, size = (*head.decode("ascii", "replace").split(), "", "", "", "")[:4]
-        if not path.endswith(".md") or path.rsplit("/", 1)[-1].lower() == "readme.md":
+        if not path.endswith(".md") or _is_readme(path):
             continue
         shown = path.encode("utf-8", "replace").decode("utf-8")
         if mode not in _REGULAR or type_ != "blob" or shown != path:
@@ -156,6 +156,10 @@ def read_tree(origin: Origin, commit: str, most_bytes: int) -> Tree:
     out.files = _contents(root, wanted)
     out.problems += [(path, "git can't read it") for path in wanted if path not in out.files]
     return out
+
+
+def _is_readme(path: str) -> bool:
+    return path.rsplit("/", 1)[-1].lower() == "readme.md"
 
 
 def _contents(root: Path, blobs: dict[str, str]) -> dict[str, bytes]:
@@ -189,7 +193,7 @@ def contributions(origin: Origin, commit: str) -> list[Contribution]:
         out += [
             Contribution(path, what[:1], hash, author, address, at, committer)
             for what, path in zip(words[::2], words[1::2], strict=False)
-            if what and path
+            if what and path and not _is_readme(path)
         ]
     return out
 

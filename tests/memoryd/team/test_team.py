@@ -157,6 +157,8 @@ def test_the_user_prevails_over_the_team(ada: Member, bob: Member) -> None:
         bob.api.call(
             "update_memory", {"cwd": str(bob.clone), "caller": "model", "id": memory["id"], "content": "Use what you like."}
         )
+    with pytest.raises(InputError, match="in the team's repository"):
+        bob.call("update_memory", id=memory["id"], scope="user")
     bob.call("forget", id=memory["id"])
     ada.commit(".memory/pnpm.md", "---\nkind: rule\n---\nNever use npm, always use pnpm.\n")
     git(bob.clone, "pull", "-q")
