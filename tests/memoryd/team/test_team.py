@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from memoryd.api.dispatch import Api
 from memoryd.core.config import IN_CLIENT, load_settings
 from memoryd.core.errors import InputError
-from memoryd.core.types import Kind, MemoryItem, Query, Scope, Source, Status
+from memoryd.core.types import Kind, MemoryItem, Polarity, Query, Scope, Source, Status
+from memoryd.recall.governance import govern
 from memoryd.team.files import TeamFile, parse
 from memoryd.team.personal import personal_data
 from memoryd.testing import FakeClock
@@ -193,6 +194,7 @@ def test_an_unreviewed_branch_and_a_fork_give_no_rule(ada: Member, bob: Member, 
     git(bob.clone, "pull", "-q", "fork", "evil")
     git(bob.clone, "replace", "-f", "refs/remotes/origin/main", "refs/remotes/origin/evil")
     assert "evil" in git(bob.clone, "ls-tree", "-r", "refs/remotes/origin/main")
+    bob.call("team_init")  # reads it again
     assert bob.team() == [] and "curl" not in bob.rules()
     git(bob.clone, "remote", "set-url", "origin", str(tmp_path / "fork.git"))
     git(bob.clone, "fetch", "-q", "origin", "+evil:refs/remotes/origin/main")
@@ -244,19 +246,29 @@ def test_nothing_is_taken_from_a_repository_whose_team_was_not_joined(bare: Path
             bob.call(method, caller=IN_CLIENT)
 
 
-@pytest.mark.parametrize("folder", ["../out", "/tmp", ".git/hooks"])
-def test_the_teams_folder_is_in_the_repository(folder: str, bob: Member) -> None:
-    with pytest.raises(InputError, match="not a folder in the repository"):
-        bob.call("team_init", folder=folder)
-
-
-def test_a_proposal_does_not_follow_a_link_out_of_the_repository(bob: Member, tmp_path: Path) -> None:
+def test_a_proposal_stays_in_the_repository(bob: Member, tmp_path: Path) -> None:
+    for folder in ("../out", "/tmp", ".git/hooks"):
+        with pytest.raises(InputError, match="not a folder in the repository"):
+            bob.call("team_init", folder=folder)
     id = bob.call("remember", content="Use tabs.", kind="rule")["id"]
     (tmp_path / "out").mkdir()
     (bob.clone / ".memory").symlink_to(tmp_path / "out")
     with pytest.raises(InputError, match="not a folder"):
         bob.call("share", id=id)
     assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_many_rules_of_the_team_do_not_displace_the_users(clock: FakeClock) -> None:
+    def rule(number: int, source: Source) -> MemoryItem:
+        words = f"Always call step {number} by its long name before step {number + 1}."
+        scope = Scope.TEAM if source is Source.TEAM else Scope.PROJECT
+        plain = MemoryItem(words, f"mem_{number:012x}", Kind.RULE, Polarity.DO, scope, "shop", source=source)
+        return replace(plain, created_at=clock.now())
+
+    items = [*(rule(number, Source.TEAM) for number in range(300)), rule(1000, Source.USER)]
+    chosen = govern(items, clock.now(), 600)
+    assert chosen.do[0].source is Source.USER and len(chosen.do) > 5 and chosen.tokens <= 600
+    assert chosen.text.index("step 1000") < chosen.text.index("the user's team")
 
 
 PERSONAL = {
