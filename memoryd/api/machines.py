@@ -73,7 +73,7 @@ class SyncNow:
     force: bool = flag(help="Pass on that most memories were deleted here.")
 
 
-class Synced(TypedDict):
+class MachinesSynced(TypedDict):
     """What was exchanged. `held_back` lists memories that hold a secret, `problems` files that no machine of yours signed."""
 
     received: int
@@ -86,15 +86,15 @@ class Synced(TypedDict):
     machines: list[dict[str, str]]
 
 
-@operation(SyncNow, Synced, person_only=True)
-def sync_now(runtime: Runtime, request: SyncNow, caller: Caller) -> Synced:
+@operation(SyncNow, MachinesSynced, person_only=True)
+def sync_now(runtime: Runtime, request: SyncNow, caller: Caller) -> MachinesSynced:
     """Exchange memories with your other machines now."""
     from dataclasses import asdict
 
     _require_files(runtime)
     report = _syncing(runtime).run(force=request.force)
     runtime.refresh_answers()
-    return cast("Synced", asdict(report))
+    return cast("MachinesSynced", asdict(report))
 
 
 @request

@@ -124,7 +124,7 @@ def _converted(path: Path, size: int, changed: int) -> bytes:
 
 
 def _convert(path: Path, size: int) -> bytes:
-    conversion = _Conversion(id_in_name(path.stem))
+    conversion = _CodexConversion(id_in_name(path.stem))
     for line in _complete_lines(path, size):
         conversion.take(line)
     return b"".join(orjson.dumps(line) + b"\n" for line in conversion.lines)
@@ -166,7 +166,7 @@ def _is_subagent(meta: Mapping[str, Any]) -> bool:
 
 
 @dataclass(slots=True)
-class _Conversion:
+class _CodexConversion:
     """The lines so far, and what later ones depend on."""
 
     session: str

@@ -132,7 +132,7 @@ def _converted(path: Path, size: int, changed: int) -> bytes:
 def _convert(path: Path, size: int) -> bytes:
     if not path.is_file():  # reading from a pipe would block
         raise OSError("not a regular file")
-    conversion = _Conversion(path.stem, project_folder(path))
+    conversion = _GeminiConversion(path.stem, project_folder(path))
     for record in _records(path, size):
         conversion.take(record)
     return b"".join(orjson.dumps(line) + b"\n" for _, line in conversion.lines)
@@ -163,7 +163,7 @@ def _loaded(data: bytes) -> Mapping[str, Any]:
 
 
 @dataclass(slots=True)
-class _Conversion:
+class _GeminiConversion:
     """The lines so far, each with the id of its message."""
 
     session: str

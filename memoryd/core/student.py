@@ -75,8 +75,8 @@ def _kept(value: float) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
-    """Difference of two means (first minus second) with its confidence interval.
+class MeanDifference:
+    """MeanDifference of two means (first minus second) with its confidence interval.
 
     With fewer than two values, the interval is infinite.
 
@@ -99,22 +99,22 @@ class Difference:
 POWER = 0.8
 
 
-def welch(first: Sequence[float], second: Sequence[float], confidence: float = 0.95) -> Difference:
+def welch(first: Sequence[float], second: Sequence[float], confidence: float = 0.95) -> MeanDifference:
     """Compare two independent samples, which may differ in variance and size (Welch 1947). Both must have at least one value."""
     means = statistics.fmean(first), statistics.fmean(second)
     if min(len(first), len(second)) < 2:
-        return Difference(*means, -math.inf, math.inf, 1.0, math.inf)
+        return MeanDifference(*means, -math.inf, math.inf, 1.0, math.inf)
     parts = [statistics.variance(sample) / len(sample) for sample in (first, second)]
     error = math.sqrt(sum(parts))
     difference = means[0] - means[1]
     if not error:
-        return Difference(*means, difference, difference, 1.0 if not difference else 0.0, 0.0)
+        return MeanDifference(*means, difference, difference, 1.0 if not difference else 0.0, 0.0)
     degrees = sum(parts) ** 2 / sum(
         part**2 / (len(sample) - 1) for part, sample in zip(parts, (first, second), strict=True) if part
     )
     reach = t_quantile(confidence, degrees) * error
     detectable = (t_quantile(confidence, degrees) + t_quantile(2 * POWER - 1, degrees)) * error
-    return Difference(*means, difference - reach, difference + reach, two_sided_p(difference / error, degrees), detectable)
+    return MeanDifference(*means, difference - reach, difference + reach, two_sided_p(difference / error, degrees), detectable)
 
 
 def sessions_needed(first: Sequence[float], second: Sequence[float], share: float, confidence: float = 0.95) -> int | None:

@@ -22,7 +22,7 @@ _FRONT_MATTER = re.compile(r"\A\ufeff?-{3}[ \t]*\n.*?^-{3}[ \t]*$", re.DOTALL | 
 
 
 @dataclass(frozen=True, slots=True)
-class Statement:
+class MarkdownStatement:
     """One bullet or paragraph.
 
     Attributes:
@@ -57,19 +57,19 @@ class _Reader:
     headings: list[tuple[int, str]] = field(default_factory=list)
     open: _Open | None = None
     leads: list[tuple[int, str]] = field(default_factory=list)
-    waiting: Statement | None = None
+    waiting: MarkdownStatement | None = None
     code: list[str] | None = None
     fence: str = ""
 
     def titles(self) -> tuple[str, ...]:
         return tuple(title for _, title in self.headings)
 
-    def close(self) -> Iterator[Statement]:
+    def close(self) -> Iterator[MarkdownStatement]:
         """End the open statement. One that ends with a colon waits, since a list or a code block may complete it."""
         done, self.open = self.open, None
         if done is None:
             return
-        made = Statement(done.text(), self.titles(), done.line, done.indent >= 0)
+        made = MarkdownStatement(done.text(), self.titles(), done.line, done.indent >= 0)
         self.waiting = None
         if made.text.endswith(":"):
             self.leads = [lead for lead in self.leads if lead[0] < done.indent] + [(done.indent, made.text)]
@@ -83,7 +83,7 @@ class _Reader:
         return self.leads[-1][1] if self.leads else ""
 
 
-def statements(text: str, *, exported: bool = False) -> Iterator[Statement]:
+def statements(text: str, *, exported: bool = False) -> Iterator[MarkdownStatement]:
     """Yield the statements of a Markdown text in order. `exported` includes the section that memoryd wrote into it."""
     front = _FRONT_MATTER.match(text)
     offset = text.count("\n", 0, front.end()) if front else 0
@@ -124,7 +124,7 @@ def _without_comments(line: str) -> tuple[str, str]:
     return "".join((*parts, line[at:])), ""
 
 
-def _read_line(reader: _Reader, line: str, number: int) -> Iterator[Statement]:
+def _read_line(reader: _Reader, line: str, number: int) -> Iterator[MarkdownStatement]:
     fence = _FENCE.match(line)
     if reader.code is not None:
         if fence and fence[1].startswith(reader.fence):
@@ -156,7 +156,7 @@ def _read_line(reader: _Reader, line: str, number: int) -> Iterator[Statement]:
         reader.open = _Open([line], number)
 
 
-def _end_code(reader: _Reader) -> Iterator[Statement]:
+def _end_code(reader: _Reader) -> Iterator[MarkdownStatement]:
     """Attach a code block to the statement that introduces it, or to the heading if nothing was said since."""
     code, reader.code = (reader.code or [])[:MAX_CODE_LINES], None
     block = "\n".join(code).strip("\n")
@@ -164,6 +164,6 @@ def _end_code(reader: _Reader) -> Iterator[Statement]:
     if not block.strip():
         return
     if lead is not None:
-        yield Statement(f"{lead.text}\n{block}", lead.headings, lead.line, lead.is_bullet)
+        yield MarkdownStatement(f"{lead.text}\n{block}", lead.headings, lead.line, lead.is_bullet)
     elif reader.headings:
-        yield Statement(f"{reader.headings[-1][1]}:\n{block}", reader.titles())
+        yield MarkdownStatement(f"{reader.headings[-1][1]}:\n{block}", reader.titles())

@@ -38,7 +38,7 @@ from memoryd.sync import shared
 from memoryd.sync.shared import Contents, Machine
 from memoryd.sync.signing import Key, machine_id, new_code, read_code
 from memoryd.sync.transport import is_repository, target_of, transport_of, without_password
-from memoryd.sync.versions import Gone, Merged, Order, Version, joined, merge, order
+from memoryd.sync.versions import Gone, MergedVersion, Order, Version, joined, merge, order
 
 log = logging.getLogger(__name__)
 TRIES = 5
@@ -130,7 +130,7 @@ def _own_name() -> str:
 
 
 @dataclass(slots=True)
-class SyncReport:
+class SyncOutcome:
     """What one run did."""
 
     received: int = 0
@@ -186,7 +186,7 @@ class Syncing:
         self._clock = clock
         self._is_off = is_off
 
-    def run(self, *, force: bool = False) -> SyncReport:
+    def run(self, *, force: bool = False) -> SyncOutcome:
         """Sync once.
 
         Raises:
@@ -223,9 +223,9 @@ class _Run:
         self._shared_project: dict[str, str] = {}
         self._away: set[str] = set()
         self._purged: set[str] = set()
-        self.report = SyncReport()
+        self.report = SyncOutcome()
 
-    def run(self) -> SyncReport:
+    def run(self) -> SyncOutcome:
         self._service.sync()  # takes over edits by hand that are not indexed yet
         for _ in range(TRIES):
             self._transport.pull()
@@ -238,7 +238,7 @@ class _Run:
                 return self._finished(contents)
         raise ConflictError("Other machines kept writing at the same time.", fix="Run 'memoryd sync now' again.")
 
-    def _finished(self, contents: Contents) -> SyncReport:
+    def _finished(self, contents: Contents) -> SyncOutcome:
         report = self.report
         report.problems = [{"path": path, "reason": reason} for path, reason in contents.problems]
         report.machines = [{"id": one.id, "name": one.name} for one in contents.machines.values()]
@@ -480,7 +480,7 @@ class _Run:
                 return item_from_own_json(item)
         return None
 
-    def _note_merged(self, merged: Merged, mine: Version, theirs: Version, out: _Decisions) -> None:
+    def _note_merged(self, merged: MergedVersion, mine: Version, theirs: Version, out: _Decisions) -> None:
         out.kept += merged.kept
         out.undecided += [(mine.id, kept.id) for kept in merged.kept if merged.is_undecided]
         statuses = {version.item.status for version in (mine, theirs) if version.item is not None}

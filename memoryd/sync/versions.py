@@ -92,7 +92,7 @@ def joined(a: Counts, b: Counts) -> dict[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergedVersion:
     """The result of a merge.
 
     Attributes:
@@ -108,21 +108,21 @@ class Merged:
     is_undecided: bool = False
 
 
-def merge(base: MemoryItem | None, a: Version, b: Version) -> Merged:
+def merge(base: MemoryItem | None, a: Version, b: Version) -> MergedVersion:
     """Merge two versions that were made apart. `base` is the last version that both follow, if it is known."""
     if a.item is None or b.item is None:
         gone = Gone.PURGED if Gone.PURGED in (a.gone, b.gone) else Gone.DELETED
-        return Merged(None, gone)
+        return MergedVersion(None, gone)
     older, newer = sorted((a, b), key=lambda version: (version.at, version.digest()))
     assert older.item is not None and newer.item is not None
     item = _fields(base, older.item, newer.item)
     item = _with_status(base, older.item, newer.item, item)
     if not _both_changed("content", base, older.item, newer.item):
-        return Merged(item)
+        return MergedVersion(item)
     kept = _other_version(older.item, item, from_iso(newer.at))
     item = replace(item, links=tuple(dict.fromkeys((*item.links, Link(LinkType.SUPERSEDES, kept.id)))))
     undecided = item.status is Status.ACTIVE and older.item.source is newer.item.source is Source.USER
-    return Merged(item, kept=(kept,), is_undecided=undecided)
+    return MergedVersion(item, kept=(kept,), is_undecided=undecided)
 
 
 def _changed(name: str, base: MemoryItem | None, item: MemoryItem) -> bool:

@@ -23,7 +23,7 @@ from memoryd.core.files import open_regular, read_regular
 from memoryd.core.text import one_line, shorten
 from memoryd.core.types import Kind, Polarity
 from memoryd.daydream.offline.acts import is_negative
-from memoryd.language.markdown import Statement, statements
+from memoryd.language.markdown import MarkdownStatement, statements
 from memoryd.recall.known_already import RULES_TAG
 from memoryd.stores import front_matter
 
@@ -470,7 +470,7 @@ def _rules_of(file: Path) -> Reading:
         yield _rule(statement, file, "" if personal else str(folder))
 
 
-def _rule(statement: Statement, file: Path, project: str) -> Found:
+def _rule(statement: MarkdownStatement, file: Path, project: str) -> Found:
     text = statement.text
     keys = tuple(dict.fromkeys(statement.headings[-1:]))
     return Found(

@@ -14,7 +14,7 @@ from memoryd.core.types import MemoryItem
 from memoryd.dream.planner import Planner
 from memoryd.dream.sweep import Sweep
 from memoryd.service import Orchestrator
-from memoryd.sync.engine import Syncing, SyncReport, initialise
+from memoryd.sync.engine import Syncing, SyncOutcome, initialise
 from memoryd.testing import FakeClock
 
 
@@ -43,7 +43,7 @@ class Home:
         """Set up sync and return the code."""
         return initialise(self.paths, str(target), self.folder, code, name or self.folder.name).code
 
-    def sync(self, **options: Any) -> SyncReport:
+    def sync(self, **options: Any) -> SyncOutcome:
         self.clock.advance(seconds=1)
         return self.syncing.run(**options)
 
