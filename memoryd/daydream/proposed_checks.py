@@ -18,8 +18,9 @@ from memoryd.core.errors import InputError
 from memoryd.core.text import keywords
 from memoryd.core.tool_calls import ToolCall
 from memoryd.daydream.redact import redact
-from memoryd.guard.compile import actions_named, compile_rule, patterns_of_languages
+from memoryd.guard.compile import compile_rule
 from memoryd.guard.evaluate import AT_END, evaluate
+from memoryd.guard.rules.words import actions_meant, code_languages
 from memoryd.language import read
 
 MAX_ENTRY = 80
@@ -100,8 +101,8 @@ def _entries(check: Check) -> Iterator[str]:
 def _is_said(check: Check, said: str) -> bool:
     """Return whether the user's words name everything in the check."""
     heard = _folded(said)
-    known = actions_named(said)  # "sign commits" names `git commit`
-    patterns = patterns_of_languages(said)
+    known = actions_meant(said)  # "sign commits" names `git commit`
+    patterns = code_languages(said)
     commands = (*check.words, *check.first, *check.unless, check.instead)
     for entry in _entries(check):
         if entry == AT_END and check.kind is CheckKind.COMPANION or entry in commands and entry in known:

@@ -576,3 +576,78 @@ SAME_FLAGS: Mapping[tuple[str, str], tuple[frozenset[str], ...]] = {
     ("curl", ""): (frozenset({"--location", "-L"}), frozenset({"--insecure", "-k"}), frozenset({"--fail", "-f"}), frozenset({"--silent", "-s"})),
     ("docker", "system"): (frozenset({"--all", "-a"}), frozenset({"--force", "-f"})),
 }  # fmt: skip
+
+TEST_FILES = ("*.test.*", "*.spec.*", "test_*.py", "*_test.py", "*_test.go", "*Test.java", "*_spec.rb", "*Test.kt", "*Test.php")
+IMAGES = ("*.png", "*.jpg", "*.jpeg", "*.gif", "*.webp", "*.svg", "*.ico", "*.avif", "*.bmp")
+FILE_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (r"(?:unit |integration )?tests?(?: (?:files?|cases?|code))?|testdateien|specs?(?: files?)?", TEST_FILES),
+    (r"(?:e2e|end-to-end)[- ]?(?:tests?|specs?)", ("*.e2e.*", "*.e2e-spec.*", "*.cy.*", "*.spec.*", "test_e2e*")),
+    (r"(?:markdown|md)(?:[- ]?(?:files?|dateien|docs?))?|\*?\.md(?: files?)?|docs?|documentation|dokumentation|dokumente|documents?|reports?(?: (?:and|or|,) (?:plans?|summaries|notes))?|plans?|summar(?:y|ies)|berichte|analys[ei]s|notes|notizen|(?:design )?docs?|guides?", ("*.md",)),
+    (r"(?:shell |bash )?scripts?|(?:shell-?)?skripte?n?|\*?\.sh(?: files?)?", ("*.sh", "*.bash")),
+    (r"python[- ]?(?:scripts?|skripte?)", ("*.py",)),
+    (r"migrations?(?: files?)?|migrationen|migration scripts?", ("[0-9]*_*.sql", "V[0-9]*__*.sql", "*migration*", "[0-9]*_*.py", "[0-9]*_*.rb", "[0-9]*_*.php", "[0-9]*_*.js", "[0-9]*_*.ts", "[0-9]*_*.exs")),
+    (r"sql[- ]?(?:migrations?|files?|scripts?|dateien|quer(?:y|ies))|\*?\.sql(?: files?)?", ("*.sql",)),
+    (r"stor(?:y|ies)(?: files?)?|storybook (?:stories|files?)|\*?\.stories\.\*", ("*.stories.*",)),
+    (r"style ?sheets?|(?:s?css|less|sass|styles?)(?:[- ]?(?:files?|dateien|modules?))?|styles|\*?\.css", ("*.css", "*.scss", "*.less", "*.sass")),
+    (r"images?(?: (?:files?|assets?))?|bilder|bilddateien|pngs?|pictures?|screenshots?|logos?|grafiken|photos?|(?:static )?assets?|media(?: files?)?", IMAGES),
+    (r"icons?|svgs?|svg (?:files?|icons?)|\*?\.svg", ("*.svg", "*.ico")),
+    (r"fonts?(?: files?)?|schriften|schriftarten|web ?fonts?", ("*.woff", "*.woff2", "*.ttf", "*.otf", "*.eot")),
+    (r"mocks?(?: files?)?", ("*.mock.*", "*mock*.*", "*Mock*.*")),
+    (r"fixtures?(?: files?)?|test ?data", ("*fixture*.*", "*.fixture.*")),
+    (r"(?:type ?script )?(?:types?|interfaces?|type definitions?|typings?)(?: files?)?", ("*.d.ts", "*.types.ts", "types.ts", "*.type.ts", "*.interface.ts")),
+    (r"hooks?", ("use[A-Z]*.ts", "use[A-Z]*.tsx", "use[A-Z]*.js", "use[A-Z]*.jsx", "use-*.ts", "use-*.tsx")),
+    (r"components?|komponenten|react[- ]?komponenten|vue[- ]?komponenten", ("[A-Z]*.tsx", "[A-Z]*.jsx", "[A-Z]*.vue", "[A-Z]*.svelte", "*.component.ts")),
+    (r"docker ?files?", ("Dockerfile", "Dockerfile.*", "*.dockerfile", "*.Dockerfile")),
+    (r"(?:docker[- ])?compose files?", ("docker-compose*.y*ml", "compose*.y*ml")),
+    (r"proto(?:buf|s)?(?: (?:files?|definitions?))?|\*?\.proto(?: files?)?", ("*.proto",)),
+    (r"graphql(?: (?:files?|quer(?:y|ies)|schemas?|fragments?|operations?))?", ("*.graphql", "*.gql")),
+    (r"(?:jupyter )?notebooks?|\*?\.ipynb(?: files?)?", ("*.ipynb",)),
+    (r"csvs?(?: files?)?|data ?(?:files?|sets?|dumps?)|datendateien|csv-dateien|\*?\.csv", ("*.csv", "*.tsv", "*.parquet", "*.xlsx", "*.jsonl")),
+    (r"(?:sql|db|database|datenbank)[- ]?dumps?|dumps?", ("*.dump", "*dump*.sql", "*.sql.gz", "*.bak")),
+    (r"diagrams?|diagramme", ("*.drawio", "*.puml", "*.plantuml", "*.mmd", "*.mermaid", "*.dot", "*.excalidraw")),
+    (r"(?:translation|locale|language|i18n)s?(?: (?:files?|strings?|jsons?))?|translations?|übersetzungen|sprachdateien", ("en.json", "de.json", "fr.json", "es.json", "??.json", "??-??.json", "??.yml", "*.po", "messages.*.json", "*.arb", "*.xlf")),
+    (r"(?:html |email |mail )?templates?|vorlagen", ("*.html", "*.j2", "*.jinja", "*.jinja2", "*.twig", "*.erb", "*.hbs", "*.ejs", "*.mjml", "*.tmpl", "*.blade.php")),
+    (r"controllers?", ("*Controller.*", "*_controller.*", "*.controller.*")),
+    (r"services?(?: classes)?", ("*Service.*", "*_service.*", "*.service.*")),
+    (r"repositor(?:y|ies)(?: classes)?", ("*Repository.*", "*_repository.*", "*.repository.*")),
+    (r"middlewares?", ("*Middleware.*", "*middleware.*", "*_middleware.*")),
+    (r"serializers?", ("*Serializer.*", "*_serializer.*", "serializers.py")),
+    (r"adrs?|(?:architecture )?decision records?", ("[0-9][0-9]*-*.md", "adr-*.md", "ADR-*.md", "adr_*.md")),
+    (r"logs?(?: files?)?|logdateien|\*?\.log(?: files?)?", ("*.log",)),
+    (r"terraform(?: (?:files?|code|modules?))?|\*?\.tf(?: files?)?", ("*.tf",)),
+    (r"(?:k8s|kubernetes) (?:manifests?|files?|yamls?)|manifests?", ("*.yaml", "*.yml")),
+    (r"helm (?:charts?|values(?: files?)?)", ("Chart.yaml", "values*.yaml")),
+    (r"(?:github |ci )?workflows?(?: files?)?", ("*.yml", "*.yaml")),
+    (r"(?:ya?ml)(?: files?|-dateien)?|\*?\.ya?ml(?: files?)?", ("*.yml", "*.yaml")),
+    (r"json(?: (?:files?|schemas?))?|json-dateien|\*?\.json(?: files?)?", ("*.json",)),
+    (r"pdfs?(?: files?)?|\*?\.pdf", ("*.pdf",)),
+    (r"source files?|file ?names?|dateinamen", CODE_FILES),
+    (r"python (?:files?|modules?|file ?names?)|\*?\.py(?: files?)?", ("*.py",)),
+    (r"(?:typescript|ts|javascript|js) (?:files?|modules?|file ?names?)|\*?\.tsx?(?: files?)?", ("*.ts", "*.tsx", "*.js", "*.jsx")),
+    (r"go (?:files?|packages?)|\*?\.go(?: files?)?", ("*.go",)),
+    (r"benchmarks?(?: files?)?", ("*bench*.*", "*.bench.*", "*_bench.*")),
+    (r"(?:temp(?:orary)?|scratch|throwaway|tmp)[- ](?:files?|scripts?|stuff)|(?:temporäre|temp)[- ]?dateien", ("tmp*", "temp*", "scratch*", "*.tmp", "debug*", "test_script*", "*_tmp.*", "*.bak", "*.orig")),
+)  # fmt: skip
+"""Kinds of files as rules name them, each with the patterns of its files."""
+
+NATURAL_LANGUAGES: Mapping[str, str] = {
+    name: english
+    for english, names in {
+        "english": "english englisch englische englischen englischer anglais anglaise anglaises inglés ingles inglese inglês engels angielsku engelska engelsk английском английски ingilizce",
+        "german": "german deutsch deutsche deutschen deutscher allemand alemán aleman tedesco alemão duits niemiecku tyska tysk немецком almanca",
+        "french": "french französisch französische français francais francés frances francese francês frans francusku franska fransk французском fransızca",
+        "spanish": "spanish spanisch spanische espagnol español espanol spagnolo espanhol spaans hiszpańsku spanska spansk испанском",
+        "italian": "italian italienisch italien italiano italiaans włosku italienska",
+        "portuguese": "portuguese portugiesisch portugais portugués português portugues portoghese portugees",
+        "dutch": "dutch niederländisch néerlandais holandés nederlands olandese",
+        "polish": "polish polnisch polonais polaco polsku polacco polska",
+        "russian": "russian russisch russe ruso russo русском rosyjsku ryska",
+        "japanese": "japanese japanisch japonais japonés giapponese japonês japans японском", "chinese": "chinese chinesisch chinois chino cinese chinês mandarin китайском",
+        "korean": "korean koreanisch coréen coreano",
+        "swedish": "swedish schwedisch svenska suédois sueco svedese", "danish": "danish dänisch dansk danois danés", "norwegian": "norwegian norwegisch norsk norvégien noruego",
+        "turkish": "turkish türkisch türkçe turc turco", "czech": "czech tschechisch česky tchèque checo", "finnish": "finnish finnisch suomeksi finnois",
+        "ukrainian": "ukrainian ukrainisch українською",
+    }.items()
+    for name in names.split()
+}  # fmt: skip
+"""Names of natural languages in several languages, each with its English name."""

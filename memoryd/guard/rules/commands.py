@@ -1,0 +1,307 @@
+"""Compile rules on shell commands: forbidden ones, alternatives, and flags that a command must have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from memoryd.core.checks import MAX_ALSO, MAX_ENTRIES, Check, CheckKind
+from memoryd.guard import vocabulary as v
+from memoryd.guard.rules.objects import ASSIGNMENT, Kind, Object, objects_named, tokenize
+from memoryd.guard.rules.words import NEGATED, STOP_WORDS, action_meant, entries
+
+_DEPENDENCIES = re.compile(
+    r"\b(?:no|never|don't|do not|avoid|without|kein\w{0,2}|keine|nie|nicht)\b[^.;,]{0,25}\b(?:(?:new|additional|extra|more|further|third-party|neue\w?|weitere\w?|zusätzliche\w?)\s(?:runtime\s|npm\s|python\s|external\s)?(?:dependenc(?:y|ies)|packages|libraries|deps|libs|gems|crates|abhängigkeiten|pakete|bibliotheken)"
+    r"|(?:add|install|pull in|introduc)\w{0,4}\s(?:any\s|new\s|more\s|extra\s){0,2}(?:dependenc(?:y|ies)|packages|deps|libs|libraries|anything))\b(?!\s(?:on|from|globally|with|via|using|in|into|to|for)\b)",
+    re.IGNORECASE,
+)
+
+
+def no_new_dependencies(rule: str, named: Sequence[Object]) -> Check | None:
+    """Compile "no new dependencies without asking"."""
+    if not _DEPENDENCIES.search(rule) or any(thing.kind in (Kind.LIBRARY, Kind.COMMAND, Kind.PATH) for thing in named):
+        return None
+    return Check(CheckKind.COMMAND, words=v.NEW_DEPENDENCIES, unless=("-r", "--requirement", "-e", "--editable"))
+
+
+_WRAPPERS = (("gradle", "./gradlew"), ("mvn", "./mvnw"))
+
+
+def build_wrapper(rule: str) -> Check | None:
+    """Compile "only the Gradle wrapper": the program itself is forbidden."""
+    for program, wrapper in _WRAPPERS:
+        names = {"mvn": r"(?:mvn|maven)"}.get(program, program)
+        if re.search(
+            rf"\b{names}\b.{{0,60}}\bwrapper\b|\bwrapper\b.{{0,40}}\b{names}\b|{re.escape(wrapper)}\b.{{0,60}}\b{names}\b|\b{names}\b.{{0,60}}{re.escape(wrapper)}\b",
+            rule,
+            re.IGNORECASE,
+        ):
+            return Check(CheckKind.COMMAND, words=(program,), instead=wrapper) if _INSISTS.search(rule) else None
+    return None
+
+
+_INSISTS = re.compile(r"\b(?:only|always|never|not|use|must|immer|nur|nie|nicht|instead|no)\b", re.IGNORECASE)
+_RUN = re.compile(
+    r"\b(?:run|running|execute|executing|call|start|launch|invoke|ausführen|aufrufen|starten|laufen|install|type)\b",
+    re.IGNORECASE,
+)
+
+
+def forbidden_commands(rule: str, bad: Sequence[Object], instead: str) -> Check | None:
+    """Compile a prohibition of commands and flags, such as "no npm, use pnpm" and "never --no-verify"."""
+    words = [thing.text for thing in bad if thing.kind is Kind.COMMAND]
+    flags = [thing.text for thing in bad if thing.kind is Kind.FLAG]
+    if not words and not flags and _RUN.search(rule):
+        words = [
+            thing.text
+            for thing in bad
+            if thing.kind is Kind.UNKNOWN and re.fullmatch(r"[a-z][\w.:/-]*(?: [\w.:/=-]+)*", thing.text)
+        ]
+    if flags:
+        words, rest = _with_flags(rule, bad, flags, words)
+        if not words:
+            return Check(CheckKind.COMMAND, words=entries(rest)) if rest else None
+    if words:
+        words += [command for pattern, commands in v.MORE for command in commands if re.search(pattern, rule, re.IGNORECASE)]
+    if not words:
+        return None
+    if any(thing.kind is Kind.PATH and not thing.within for thing in bad) and all(
+        word in ("rm", "sed", "mv", "cat") for word in words
+    ):
+        return None
+    if _FAR_TARGET.search(rule) and all(" " not in word and "=" not in word for word in words):
+        return None  # "don't ssh into production": a call doesn't show which host that is
+    words = [word for word in _for_purpose(rule, words, instead) if not _VERSION.search(word)]
+    if not words:
+        return None
+    cleaned = [" ".join(word.split()) for word in words]
+    alternatives = [word for word in cleaned if word != instead]
+    return Check(CheckKind.COMMAND, words=entries(alternatives), instead=instead) if alternatives else None
+
+
+_VERSION = re.compile(
+    r"^(?:node|python|python3|ruby|php|java|go|npm|pnpm|yarn|deno|bun|dotnet|terraform|docker) v?\d+(?:\.\d+)*$"
+)  # "don't use node 16": a call does not show the version
+_INLINE: Mapping[str, str] = {
+    "python": "python -c",
+    "python3": "python -c",
+    "node": "node -e",
+    "ruby": "ruby -e",
+    "perl": "perl -e",
+    "php": "php -r",
+}
+_PURPOSE = re.compile(r"\b(?:for|to|für|zum|pour|para|per|zur)\s(?P<what>[^,.;:()]{2,60})", re.IGNORECASE)
+_EDITING = re.compile(r"\b(?:edit|modify|chang|patch|rewrit|replac|bearbeit|änder)\w{0,4}\b", re.IGNORECASE)
+_SERVICES = re.compile(r"\b(?:github|gitlab|jira|slack|aws|docker hub|npm registry|confluence|linear)\b", re.IGNORECASE)
+
+
+def _for_purpose(rule: str, words: Sequence[str], instead: str) -> list[str]:
+    """Limit a general program to the purpose for which the rule forbids it, such as "jq for JSON, not python" and "no sed to edit files"."""
+    purpose = _PURPOSE.search(rule)
+    if _EDITING.search(rule) and re.search(r"\b(?:with|using|via|by|mit)\s[`'\"]?(?:sed|perl)\b", rule, re.IGNORECASE):
+        return [f"{word} -i" if word in ("sed", "perl") else word for word in words]
+    if purpose is None:
+        return list(words)
+    found: list[str] = []
+    for word in words:
+        if word in _INLINE and instead and instead.split()[0] not in {*_INLINE, "deno", "bun", "uv", "poetry", "tsx"}:
+            found.append(_INLINE[word])
+        elif word in ("sed", "perl", "awk") and _EDITING.search(purpose["what"]):
+            found += [f"{word} -i"] if word != "awk" else ["awk -i"]
+        elif word in ("curl", "wget", "xh") and _SERVICES.search(purpose["what"]):
+            found += ["* api.github.com"] if "github" in purpose["what"].lower() else []
+        else:
+            found.append(word)
+    return list(dict.fromkeys(found))
+
+
+_FAR_TARGET = re.compile(
+    r"\b(?:in|into|on|onto|to|against|for|gegen|auf)\s(?:the\s|our\s|any\s)?(?:prod|production|live|staging|remote|produktion)\b",
+    re.IGNORECASE,
+)
+
+
+def _with_flags(rule: str, bad: Sequence[Object], flags: Sequence[str], words: list[str]) -> tuple[list[str], list[str]]:
+    """Return the commands with each forbidden flag, and if no command is named, the ones to which the flags belong."""
+    every = [thing for thing in objects_named(rule, tokenize(rule)) if thing.kind is Kind.COMMAND and "=" not in thing.text]
+    found: list[str] = []
+    bases: set[str] = set()
+    for thing in bad:
+        if thing.kind is not Kind.FLAG:
+            continue
+        owner = next(
+            (other.text for other in reversed(every) if other.at < thing.at), every[0].text if every else action_meant(rule)
+        )
+        if not owner and thing.text == "--force" and "--force-with-lease" in rule:
+            owner = "git push"
+        if not owner:
+            continue
+        plain = " ".join(word for word in owner.split() if not word.startswith("-"))
+        bases |= {owner} if plain == owner else set()
+        with_value = _with_value(rule, thing)
+        found.append(f"{plain} {thing.text if action_meant(with_value.removeprefix(thing.text)) else with_value}")
+    if not found:
+        return [], [owner for flag in flags for owner in v.FLAG_OWNERS.get(flag, ())]
+    return [*(word for word in words if word not in bases), *found], []
+
+
+_CHOOSES = re.compile(
+    r"\b(?:us(?:e|es|ed|ing)|only|always|stick|switched|prefer|nur|immer|nutz\w{1,3}|benutz\w{1,3}|verwend\w{1,3}|nimm|nehm\w{1,2}|ausschließlich|via|with|mit|through|über|manage\w{0,3}|install\w{0,3})\b",
+    re.IGNORECASE,
+)
+
+
+def one_of_family(rule: str, wanted: Sequence[Object]) -> Check | None:
+    """Compile "we use pnpm here" to a check that forbids the other programs of the same family."""
+    names = [thing.text.split()[0] for thing in wanted if thing.kind is Kind.COMMAND]
+    if any(thing.kind is Kind.FLAG or "=" in thing.text or " -" in thing.text for thing in wanted):
+        return None  # a rule on how the program is called
+    for name in names:
+        family = next((family for family in v.FAMILIES if name in family), None)
+        if family is not None and not re.search(r"\b(?:before|after|vor|nach|run|when|wenn)\b", rule, re.IGNORECASE):
+            if len(family.intersection(names)) > 1 or not _CHOOSES.search(rule):
+                continue
+            others = sorted(family - {thing.text.split()[0] for thing in wanted})
+            if not others:
+                continue
+            return Check(CheckKind.COMMAND, words=tuple(others), instead=name)
+    return None
+
+
+_PARTIAL = re.compile(
+    r"\b(?:shared|pushed|published|public|other people's|others'?|someone|merged|released|existing|old|veröffentlicht\w*|gepusht\w{1,2}|fremde\w?|geteilte\w?)\b",
+    re.IGNORECASE,
+)
+
+
+def phrases_for_commands(rule: str, named: Sequence[Object]) -> Check | None:
+    """Compile phrases that mean a command, such as "no force-pushing"."""
+    if any(thing.kind in (Kind.COMMAND, Kind.FLAG) and thing.text.startswith(("git ", "-")) for thing in named):
+        return None
+    if _PARTIAL.search(rule):
+        return None  # "never amend pushed commits": a call does not show whether the commit was pushed
+    low = rule.lower()
+    managers = {"npm", "pnpm", "yarn", "bun", "pip"}
+    others = any(thing.kind is Kind.COMMAND and thing.text.split()[0] not in managers for thing in named)
+    found: list[str] = []
+    for pattern, commands in v.PHRASES:
+        if re.search(rf"(?<![\w-])(?:{pattern})(?![\w-]| instead\b| only\b| first\b)", low) and not (
+            others and "global" in pattern
+        ):
+            found += commands
+    found += [command for command in _bare_actions(rule) if command not in found]
+    return Check(CheckKind.COMMAND, words=entries(found)) if found else None
+
+
+_BARE_ACTION = re.compile(
+    r"\b(?:never|don't|do not|no|nicht|nie|niemals|kein\w{0,2}|must not|mustn't|may not|stop|avoid|forbidden to)\s(?:ever\s|please\s|just\s|do\s|make\s|create\s|run\s|any\s|git\s|own\s|selbst\s|selber\s){0,3}"
+    r"(?P<verb>push(?:es|ing|en)?|commit(?:s|ting|ten|te)?|merg(?:es?|ing|en)|rebas(?:es?|ing|en)|tag(?:s|ging)?|publish(?:es|ing)?|releases?|deploy(?:s|ments?|ing)?)"
+    r"(?=\s{0,2}(?:$|[,;:!?()—]|\.(?=\s|$))|\s(?:anything|please|releases?|versions?|yourself|on your own|for me|by yourself|without (?:asking|permission|approval|my|being asked)|at all|changes(?! (?:to|in|of|on)\b)|(?:any )?code|your (?:own )?(?:work|changes)|to (?:the )?(?:remote|origin|upstream)|selbst|selber|tags?|(?:and|or|und|oder) (?:push|commit|merge|rebase)\w*)\b)"
+    r"|\b(?P<german>push(?:en|e|t)?|commit(?:ten|te|tet)|merg(?:en|e)|rebasen)\s(?:ist\s|sind\s)?(?:verboten|tabu|untersagt|nicht erlaubt)|\bnicht\s(?:selbst\s|selber\s)?(?P<late>pushen|committen|mergen|rebasen)\b",
+    re.IGNORECASE,
+)
+_MEANT = {
+    "push": "git push",
+    "comm": "git commit",
+    "merg": "git merge",
+    "reba": "git rebase",
+    "tag": "git tag",
+    "tags": "git tag",
+    "tagg": "git tag",
+    "publ": "npm publish",
+}
+
+
+def _bare_actions(rule: str) -> list[str]:
+    """Return the commands of "never push, I do that myself". With another object, such as in "never push secrets", there is none."""
+    found: list[str] = []
+    for match in _BARE_ACTION.finditer(rule):
+        verb = (match["verb"] or match["german"] or match["late"]).lower()
+        command = _MEANT.get(verb[:4], "")
+        if command == "git push" and re.match(r"\stags?\b", rule[match.end() :]):
+            command = "git push --tags"
+        found += [command] if command else []
+        if also := re.match(r"\s(?:and|or|und|oder) (push|commit|merge|rebase)", rule[match.end() :], re.IGNORECASE):
+            found.append(_MEANT[also[1].lower()[:4]])
+    return found
+
+
+_SIGN = re.compile(r"\b(?:sign(?:ed|ing)?\b(?![- ]?off)|signier\w*|gpg)", re.IGNORECASE)
+_SIGN_OFF = re.compile(r"\bsign(?:ed|ing)?[- ]?off\b|\bdco\b", re.IGNORECASE)
+_ALWAYS = re.compile(
+    r"\b(?:always|every|each|all|must|immer|jede\w*|alle|only|nur|needs?|require[sd]?|have to|stets|muss|müssen)\b", re.IGNORECASE
+)
+
+
+def required_flags(rule: str) -> Check | None:
+    """Compile a rule on flags that a command must have, such as "always sign commits" and "terraform apply needs -lock"."""
+    commit = re.search(r"\bcommits?\b|\bcommitt?e[nt]\b|\bcommitting\b", rule, re.IGNORECASE)
+    double = re.search(
+        r"\b(?:unsigned|unsigniert\w*|without (?:a )?sign\w*|ohne signatur|without (?:the )?-S\b|without (?:the )?-s\b)",
+        rule,
+        re.IGNORECASE,
+    )
+    if (
+        commit
+        and (_SIGN_OFF.search(rule) or re.search(r"(?<![\w-])(?:-s|--signoff)\b", rule))
+        and (not NEGATED.search(rule) or re.search(r"without|ohne", rule, re.IGNORECASE))
+    ):
+        return Check(CheckKind.COMMAND, words=("git commit",), unless=("-s",))
+    if commit and (double or _SIGN.search(rule) or re.search(r"(?<![\w-])-S\b", rule)) and (double or not NEGATED.search(rule)):
+        return Check(CheckKind.COMMAND, words=("git commit",), unless=("-S",))
+    named = objects_named(rule, tokenize(rule))
+    flags = [_with_value(rule, thing) for thing in named if thing.kind is Kind.FLAG]
+    if not flags:
+        flags = [word for thing in named if thing.kind is Kind.COMMAND for word in thing.text.split() if word.startswith("-")]
+    flags += [
+        thing.text for thing in named if ASSIGNMENT.fullmatch(thing.text) and not any(flag.endswith(thing.text) for flag in flags)
+    ]
+    without = re.search(
+        r"\b(?:without|ohne|sans|sin)\b|\b(?:never|don't|do not|nie|nicht)\b[^.;]{0,20}\b(?:forget|omit|skip|leave (?:out|off|away)|drop|miss|vergessen|vergiss|weglassen)\b",
+        rule,
+        re.IGNORECASE,
+    )
+    if (
+        not flags
+        or (NEGATED.search(rule) and not without)
+        or not (_ALWAYS.search(rule) or without or re.search(r"\buse\b|\bwith\b|\bmit\b|\bpass\b|\bset\b", rule, re.IGNORECASE))
+    ):
+        return None
+    commands = [thing.text for thing in named if thing.kind is Kind.COMMAND and "=" not in thing.text]
+    base = next(iter(commands), "") or action_meant(rule)
+    words = entries([" ".join(word for word in base.split() if not word.startswith("-"))] if base else [])
+    if not words and all("=" in flag and not flag.startswith("-") for flag in flags):
+        words = next((names for pattern, names in v.STEPS if re.search(rf"(?<![\w-])(?:{pattern})", rule, re.IGNORECASE)), ())
+    if not words:
+        return None
+    checks = [Check(CheckKind.COMMAND, words=words[:MAX_ENTRIES], unless=group) for group in _alternative_flags(rule, flags)]
+    return replace(checks[0], also=tuple(checks[1:MAX_ALSO]))
+
+
+def _alternative_flags(rule: str, flags: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the required flags. Of those in one group, as in "--dry-run or -n", one is enough."""
+    groups: list[list[str]] = []
+    end = -1
+    for flag in dict.fromkeys(flags):
+        at = rule.find(flag, max(end, 0))
+        between = rule[end:at] if 0 <= end <= at else ""
+        joined = re.fullmatch(r"[`'\"\s]{0,3}(?:or|/|oder|\||\(|bzw\.?|resp\.?|,? or)[`'\"\s]{0,3}", between, re.IGNORECASE)
+        if groups and (joined or not re.search(r"\b(?:and|und|plus|both|&|,)", between, re.IGNORECASE)):
+            groups[-1].append(flag)
+        else:
+            groups.append([flag])
+        end = at + len(flag) if at >= 0 else end
+    return [tuple(group) for group in groups]
+
+
+_NO_VALUES = frozenset("flag option switch parameter argument arg tag name value set env".split())
+
+
+def _with_value(rule: str, flag: Object) -> str:
+    """Return the flag with the value given in the rule, as in `--namespace shop-dev`. A plain word may not be a value."""
+    after = re.match(
+        rf"[`'\"]?{re.escape(flag.text)}\s([a-z\d]{{1,20}}(?:[-_.\d][a-z\d]{{1,20}}){{1,4}}|[A-Z][A-Z\d_]{{1,40}}=[\w./:-]{{1,40}}|\d{{1,8}}|[a-z]{{2,20}}(?=[`'\"]?\s*(?:$|[.,;)]|or\b)))(?![\w-])",
+        rule[flag.at :],
+    )
+    return f"{flag.text} {after[1]}" if after and after[1].lower() not in STOP_WORDS | _NO_VALUES else flag.text

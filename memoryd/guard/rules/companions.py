@@ -1,0 +1,185 @@
+"""Compile rules on a step that is required before a command or at the end of the work."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from memoryd.core.checks import MAX_ALSO, MAX_ENTRIES, Check, CheckKind
+from memoryd.guard import vocabulary as v
+from memoryd.guard.rules.objects import Kind, Object, objects_named, text_after, tokenize
+from memoryd.guard.rules.words import ACTIONS, NEGATED, action_meant, code_languages, entries
+
+_BEFORE = re.compile(
+    r"\b(?:before|prior to|ahead of|bevor|vor|ehe|vorher|first|preced\w+|until|erst|without|ohne|unless|es sei denn"
+    r"|(?:only|nur) (?:after|once|when|if|nach|wenn)|then|dann|require[sd]?|needs?|after|nach)\b",
+    re.IGNORECASE,
+)
+_WITHOUT = re.compile(
+    r"\b(?:never|don't|do not|no|nobody|not|nie|niemals|kein\w*|nicht|darf|won't|must not)\b[^.;]{0,60}\b(?:without|ohne|until|bis|before|bevor|unless)\b",
+    re.IGNORECASE,
+)
+_BEFORE_PART = re.compile(r"\b(?:before|prior to|ahead of|bevor|vor|ehe|precedes?)\s(?P<rest>[^.;]{1,80})", re.IGNORECASE)
+
+
+def step_before(rule: str) -> Check | None:
+    """Compile a step that is required before a command, such as "run make check before each commit"."""
+    if not _BEFORE.search(rule) or re.search(r"\bmessages?\b|\bnachrichten?\b", rule, re.IGNORECASE):
+        return None
+    target, step = _parts(rule)
+    if not target or re.search(r"\b(?:use|prefer|nutze|nimm|verwende)\b", step, re.IGNORECASE):
+        return None
+    action = _command_in(target)
+    action = action if " " in action else action_meant(target) or action
+    if not action:
+        return None
+    checks = [
+        Check(CheckKind.COMPANION, words=(action,), first=first)
+        for first in _steps(step, action)
+        if first and action not in first
+    ]
+    return replace(checks[0], also=tuple(checks[1 : MAX_ALSO + 1])) if checks else None
+
+
+_END = re.compile(
+    r"\b(?:when(?:ever)?|once|if|as soon as) (?:you(?:'re| are)|you have|everything is|the (?:work|task) is)\s(?:done|finished|ready|complete)\b"
+    r"|\b(?:before|until)\s(?:you(?:'re| are)?\s)?(?:done|finish\w{0,3}|stop\w{0,4}|the end\b|(?:end|conclud|report|hand)\w{0,3}\b(?! (?:of|to) ))"
+    r"|\b(?:before|until)\s(?:you\s)?(?:say\w{0,3}|claim\w{0,3}|declar\w{1,3}|call\w{0,3})\s(?:[\w']+\s){0,4}?(?:done|finished|ready|complete)\b"
+    r"|\bafter\s(?:every|each|any|all|your|the last)\s(?:code\s|file\s)?(?:change|edit|modification)s?\b"
+    r"|\bafter\s(?:editing|changing|modifying|touching)\s(?P<what>[^,;:]{1,60})|\bat the (?:very )?end(?: of (?:a|an|each|every|the|your) (?:task|session|answer|turn|change)\b|\b(?! of\b))"
+    r"|\bam (?:ende|schluss)\b|\b(?:wenn|sobald|bevor|bis) du (?:\w+ )?(?:fertig bist|aufhörst|fertig meldest)\b|\bnach (?:jeder|allen|der letzten) änderung(?:en)?\b",
+    re.IGNORECASE,
+)  # fmt: skip
+_CLAIMS = re.compile(r"\b(?:don't|do not|never|nie|nicht)\s(?:[\w']+\s){0,4}?(?:done|finished|finish|stop|end|complete)\b.{0,60}?\b(?:until|before|without|unless)\b", re.IGNORECASE)  # fmt: skip
+_ANY_CODE = re.compile(r"\b(?:code|files?|sources?|anything|something|things|it|dateien?)\b", re.IGNORECASE)
+
+
+def step_at_end(rule: str) -> Check | None:
+    """Compile "run make lint when you are done" and "run prettier after each change": a step that the last edit requires."""
+    found = _CLAIMS.search(rule) or _END.search(rule)
+    if found is None or (
+        NEGATED.search(rule) and not re.search(r"\b(?:until|before|without|unless|bevor|bis)\b", rule, re.IGNORECASE)
+    ):
+        return None
+    rest = f"{rule[: found.start()]} {rule[found.end() :]}"
+    if action_meant(rest):  # a step before a commit or push, which is checked then
+        return None
+    what = found.groupdict().get("what") or ""
+    paths = entries([thing.text for thing in objects_named(what, tokenize(what)) if thing.kind is Kind.PATH])
+    if what and not paths and not code_languages(what) and not _ANY_CODE.search(what):
+        return None  # such as "after changing a migration"
+    files = code_languages(f"{rest} {what}")
+    checks = [Check(CheckKind.COMPANION, words=("end",), first=first, files=files, paths=paths) for first in _steps(rest, "")]
+    return replace(checks[0], also=tuple(checks[1:])) if checks else None
+
+
+def _parts(rule: str) -> tuple[str, str]:
+    """Return the parts of the rule that mention the command and the required earlier step."""
+    text = _spoken(rule)
+    without = re.search(
+        r"(?P<target>.{0,120}?)\b(?:without|ohne|until|bis|unless|before|bevor)\b(?P<step>.{1,200})",
+        text,
+        re.IGNORECASE | re.DOTALL,
+    )
+    if without and _WITHOUT.search(text) and not re.search(r"forget|vergiss|vergessen", text, re.IGNORECASE):
+        return without["target"], without["step"]
+    later = re.search(
+        r"(?P<target>.{1,120}?)\b(?:only|nur|erst)\s(?:\w{1,8}\s)?(?:after|once|when|if|nach(?:dem)?|wenn)\b(?P<step>.{1,160})",
+        text,
+        re.IGNORECASE | re.DOTALL,
+    )
+    if later and (_command_in(later["target"]) or action_meant(later["target"])):
+        return later["target"], later["step"]
+    found = _BEFORE_PART.search(text)
+    if found is None:
+        first = re.search(
+            r"(?P<step>.{1,120})\bfirst\b[,;]?(?P<target>.{1,80})|\bfirst\b,?\s(?P<step3>.{1,100}?),?\s?\b(?:and )?(?:then|only then|after that)\b(?P<target3>.{1,60})|\b(?:erst|zuerst)\b(?P<step2>.{1,100}),?\s?\bdann\b(?P<target2>.{1,60})",
+            text,
+            re.IGNORECASE | re.DOTALL,
+        )
+        if first is None:
+            return "", ""
+        parts = first.groupdict(default="")
+        return (
+            parts["target"] + parts["target2"] + parts["target3"],
+            parts["step"] + parts["step2"] + parts["step3"],
+        )
+    rest = found["rest"]
+    cut = re.search(r",|—|:|\b(?:run|always|must|make sure|execute|immer|muss|erst)\b|`", rest)
+    target, after = (rest[: cut.start()], rest[cut.start() :]) if cut else (rest, "")
+    if not action_meant(target) and not _command_in(target):
+        target, after = rest, ""
+    if found.start() < 3 and not after:
+        named = [thing for thing in objects_named(rest, tokenize(rest)) if thing.kind is Kind.COMMAND]
+        if len(named) > 1:  # "Vor jedem `make deploy` muss `make check` laufen"
+            return rest[: named[1].at], rest[named[1].at :]
+    words = re.match(r"(?:\s*\S+){1,4}", target)
+    if found.start() < 3 and not after and words:  # "Vor jedem Commit make typecheck laufen lassen."
+        action = next(
+            (
+                match
+                for pattern, _ in ACTIONS
+                if (match := re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", target, re.IGNORECASE))
+            ),
+            None,
+        )
+        if action:
+            target, after = target[: action.end()], target[action.end() :] + text[found.end() :]
+    return target, text[: found.start()] + " " + after + " " + text[found.end() :]
+
+
+def _spoken(rule: str) -> str:
+    return rule.replace("(", " (")
+
+
+def _command_in(text: str) -> str:
+    found = [thing.text for thing in objects_named(text, tokenize(text)) if thing.kind is Kind.COMMAND]
+    return found[0] if found else ""
+
+
+_RUNS_SCRIPT = re.compile(r"\b(?:run|running|execute|call|start|ausführ\w{1,3}|lauf\w{1,3}|through|via|with)\b", re.IGNORECASE)
+
+
+def _steps(text: str, action: str) -> list[tuple[str, ...]]:
+    """Return the steps that a text names, each with the commands of which one is enough."""
+    tokens = tokenize(text)
+    named = objects_named(text, tokens)
+    commands = [thing for thing in named if thing.kind is Kind.COMMAND and thing.text != action and "=" not in thing.text]
+    if not commands and _RUNS_SCRIPT.search(text):
+        commands = [
+            thing
+            for thing in named
+            if thing.kind is Kind.PATH and re.fullmatch(r"\.?[\w/-]{2,60}(?:\.(?:sh|py|js|ts|rb|pl))?", thing.text)
+        ]
+    if commands:
+        return _in_groups(text, commands[:3])
+    known = [
+        token.text
+        for token in tokens
+        if token.quoted and token.text != action and re.fullmatch(r"[\w./-]+(?: [\w./:=-]+){0,5}", token.text)
+    ]
+    if known:
+        return [entries(known[:1])]
+    steps: list[tuple[str, ...]] = []
+    for pattern, names in v.STEPS:
+        if re.search(rf"(?<![\w-])(?:{pattern})", text, re.IGNORECASE):
+            steps.append(names[:MAX_ENTRIES])
+    if len(steps) > 1 and not re.search(r"\b(?:and|und|both)\b|&|\+|,", text, re.IGNORECASE):
+        return steps[:1]
+    return steps[:3]
+
+
+def _in_groups(text: str, things: Sequence[Object]) -> list[tuple[str, ...]]:
+    """Group commands of which one is enough, as in "make check or make lint". After a command of its own sentence, others explain."""
+    groups: list[list[str]] = [[things[0].text]]
+    for last, thing in itertools.pairwise(things):
+        between = text_after(text[: thing.at], last).strip("`'\" ")
+        if re.fullmatch(r"(?:or|oder|/|,? or)", between, re.IGNORECASE):
+            groups[-1].append(thing.text)
+        elif re.fullmatch(r"(?:and|und|&|\+|,|, and|&&)", between, re.IGNORECASE):
+            groups.append([thing.text])
+        else:
+            break
+    return [tuple(group) for group in groups]

@@ -1,0 +1,124 @@
+"""Compile rules on what is written into files: calls, words, imports, SQL statements and the language of comments."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from memoryd.core.checks import MAX_ENTRIES, Check, CheckKind, Form
+from memoryd.guard import vocabulary as v
+from memoryd.guard.rules.objects import Kind, Object
+from memoryd.guard.rules.words import code_languages, entries, natural_languages
+
+_IDENTIFIER = re.compile(r"[A-Za-z_$@#!][\w.$:!@<>*-]{0,60}")
+
+
+def forbidden_statements(rule: str, statements: Sequence[str], where: Sequence[Object]) -> Check:
+    """Compile a prohibition of statements, which may be run by a client or be written into code."""
+    commands = Check(CheckKind.COMMAND, words=entries([command for name in statements for command in v.STATEMENTS[name]]))
+    written = [name for name in statements if not v.STATEMENTS[name][0].startswith("redis")]
+    place = _folders([thing for thing in where if thing.within])
+    if not written or not (
+        place or re.search(r"\b(?:migrations?|code|quer(?:y|ies)|sql|scripts?|write|writing|files?)\b", rule, re.IGNORECASE)
+    ):
+        return commands
+    content = Check(CheckKind.CONTENT, words=entries(written), paths=place)
+    return content if place else replace(commands, also=(content,))
+
+
+_COMMENTS_RULE = re.compile(
+    r"\b(?:code[- ]?)?(?:comments?|docstrings?|kommentare?|commentaires?|comentarios?|comentários?|commenti)\b", re.IGNORECASE
+)
+
+
+def language_of_comments(rule: str) -> Check | None:
+    """Compile "comments in English only"."""
+    if not _COMMENTS_RULE.search(rule) or re.search(r"\bcommit|\bpr\b|\breview", rule, re.IGNORECASE):
+        return None
+    words = [f"<comment {'not ' if form is Form.LANGUAGE else ''}in {name}>" for form, name in natural_languages(rule)]
+    return Check(CheckKind.CONTENT, words=entries(words), files=code_languages(rule)) if words else None
+
+
+_IN_CODE = re.compile(
+    r"\b(?:code|type|types|typ|import\w*|importieren|comment|comments|kommentare?|logging|logger|loggen|cast|casts)\b",
+    re.IGNORECASE,
+)
+_OF_TESTS = ("tests/", "test/", "*/tests/*", "*/test/*", "__tests__/", "*/__tests__/*", "spec/", "e2e/")
+
+
+def _folders(where: Sequence[Object]) -> tuple[str, ...]:
+    """Return the places of a check on content. "in tests" means all tests, wherever they are."""
+    found: list[str] = []
+    for thing in where:
+        found += (*_OF_TESTS, *v.TEST_FILES) if thing.text.lower() in ("tests/", "test/") else (thing.text,)
+    return entries(found)
+
+
+def forbidden_code(rule: str, bad: Sequence[Object], where: Sequence[Object]) -> Check | None:
+    """Compile a prohibition of calls, words or imports, such as "no console.log in src/"."""
+    languages = code_languages(rule)
+    calls = [thing.text for thing in bad if thing.kind is Kind.CALL]
+    libraries = [thing.text for thing in bad if thing.kind is Kind.LIBRARY]
+    words = [thing.text for thing in bad if thing.kind is Kind.CODE]
+    place = [thing for thing in where if thing.within]
+    in_code = bool(languages or place or _IN_CODE.search(rule))
+    for thing in bad:
+        if (
+            thing.kind is Kind.UNKNOWN
+            and (in_code or thing.text.lower() in v.WORDS and _is_quoted(rule, thing))
+            and _IDENTIFIER.fullmatch(thing.text)
+        ):
+            words.append(thing.text)
+    if any(thing.kind is Kind.COMMAND for thing in bad) and not (calls or words):
+        imported = [thing.text for thing in bad if thing.kind is Kind.COMMAND and re.search(r"\bimport", rule, re.IGNORECASE)]
+        libraries += [name for name in imported if " " not in name]
+        if not libraries:
+            return None
+    if libraries and not (calls or words):
+        stated = languages if _STATES_LANGUAGE.search(rule) else ()
+        return Check(CheckKind.CONTENT, words=entries(libraries), imports=True, files=stated, paths=_folders(place))
+    if not (calls or words):
+        return None
+    files = languages or entries([pattern for word in (*calls, *words) for pattern in v.WORDS.get(word.lower(), ())])
+    if calls and not words:
+        return Check(CheckKind.CONTENT, words=entries(calls), call=True, files=files, paths=_folders(place))
+    return Check(CheckKind.CONTENT, words=entries([*words, *(f"{name}(" for name in calls)]), files=files, paths=_folders(place))
+
+
+_STATES_LANGUAGE = re.compile(
+    rf"(?:^|\b(?:in|for|im)\s(?:our\s|the\s|new\s|all\s)?|\bfür\s)(?:{'|'.join(re.escape(name) for name in sorted(v.LANGUAGES, key=len, reverse=True) if name[0] != '.' and name != 'c')})(?:\s(?:code|files?|services?|tests?|projects?))?\b[:,]?",
+    re.IGNORECASE,
+)
+
+
+def _is_quoted(rule: str, thing: Object) -> bool:
+    """Return whether an object is written in quotes of any kind."""
+    return rule[thing.at : thing.at + 1] in "`\"'"
+
+
+def phrases_for_code(rule: str, named: Sequence[Object]) -> Check | None:
+    """Compile phrases that mean a piece of code, such as "no star imports"."""
+    low = rule.lower()
+    for pattern, words, files, near in v.CONTENT_PHRASES:
+        if re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", low):
+            place = _folders([thing for thing in named if thing.kind is Kind.PATH and thing.within])
+            languages = code_languages(rule)
+            if languages and set(languages) <= set(v.LANGUAGES["sql"]):
+                languages = entries([*files, *languages])  # statements are in other code, too
+            calls = [word[:-2] for word in words if word.endswith("()")]
+            if not calls and not near:
+                more = [
+                    other for other in v.CONTENT_PHRASES if not other[3] and re.search(rf"(?<![\w-])(?:{other[0]})(?![\w-])", low)
+                ]
+                words = tuple(word for other in more for word in other[1] if not word.endswith("()"))
+                files = tuple(dict.fromkeys(name for other in more for name in other[2]))
+            return Check(
+                CheckKind.CONTENT,
+                words=(tuple(calls) or words)[:MAX_ENTRIES],
+                call=bool(calls),
+                files=(languages or files)[:MAX_ENTRIES],
+                paths=place,
+                near=near,
+            )
+    return None

@@ -1,0 +1,514 @@
+"""Find what a rule mentions: commands, paths, code, libraries and flags."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from memoryd.guard import vocabulary as v
+from memoryd.guard.rules.words import FORBID, NEW_CLAUSE, STOP_WORDS, WANT, WITHIN, code_languages
+
+_TOKEN = re.compile(
+    r"`([^`\n]{1,120})`|\"([^\"\n]{1,120})\"|(?<!\w)'([^'\n]{1,120})'(?!\w)|((?:[^\s`\"(),;:!?—]|(?<=\w):(?=[\w/]))+(?:\(\))?[^\s`\"(),;:!?—]*|[,;:!?—()])"
+)
+_SENTENCE_END = re.compile(r"[.!?]+$")
+
+
+class Sense(Enum):
+    """What a rule says on an object."""
+
+    FORBID = "forbid"
+    WANT = "want"
+
+
+class Kind(Enum):
+    """What an object is."""
+
+    COMMAND = "command"
+    PATH = "path"
+    CODE = "code"
+    CALL = "call"
+    LIBRARY = "library"
+    FLAG = "flag"
+    STATEMENT = "statement"  # of a database
+    UNKNOWN = "unknown"  # in code quotes, but of unknown kind
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word, quoted text or punctuation mark of a rule, with its position."""
+
+    text: str
+    at: int
+    quoted: bool = False
+    boundary: bool = False
+
+    @property
+    def low(self) -> str:
+        """Return the text in lower case."""
+        return self.text.lower()
+
+
+@dataclass(slots=True)
+class Object:
+    """An object mentioned in the rule: its text, its position, and whether the rule forbids or wants it."""
+
+    kind: Kind
+    text: str
+    at: int
+    clause: int
+    sense: Sense | None = None
+    within: bool = False  # Follows "in" or "under", so it is a location rather than the object.
+
+
+def _unmarked(text: str) -> str:
+    """Return a word without the signs of emphasis around it. The underscores of `__tests__` belong to the name."""
+    if re.fullmatch(r"__\w{2,40}__/?", text):
+        return text
+    if "." in text and text.startswith(("*", "_")) and text[-1] not in "*_":
+        return text.strip("'")
+    return text.strip("'*_") or text
+
+
+def tokenize(rule: str) -> list[Token]:
+    """Split a rule into words, quoted texts and punctuation marks."""
+    out: list[Token] = []
+    for match in _TOKEN.finditer(rule):
+        quoted = next((group for group in match.groups()[:3] if group), None)
+        if quoted is not None:
+            out.append(Token(quoted.strip(), match.start(), quoted=True))
+            continue
+        text = match[4]
+        if text in ",;:!?—()":
+            out.append(Token(text, match.start(), boundary=True))
+            continue
+        parts = _SENTENCE_END.sub("", text).lower().split("/")
+        if len(parts) > 1 and (
+            all(part in v.PROGRAMS or part in v.LIBRARIES for part in parts) or all(part in v.LANGUAGES for part in parts)
+        ):  # "npm/yarn"
+            out += [Token(part, match.start() + at * 2) for at, part in enumerate(parts)]
+            continue
+        bare = _unmarked(_SENTENCE_END.sub("", text))
+        if text.startswith("*.") or "/**" in text or "/*" in text:
+            bare = _SENTENCE_END.sub("", text)
+        out.append(Token(bare or text, match.start()))
+        if bare and len(bare) < len(text) and text.endswith((".", "!", "?")):
+            out.append(Token(".", match.end(), boundary=True))
+    return out
+
+
+_FILE = re.compile(
+    r"(?:[\w@.*~-]{0,60}/)+[\w@.*-]{0,60}|\.[a-zA-Z][\w.-]{1,40}"
+    r"|[\w*-]{1,60}(?:\.[\w-]{1,20}){0,3}\.(?:lock|json|ya?ml|toml|md|txt|ts|tsx|js|jsx|mjs|py|go|rs|java|sql|env|cfg|ini|csv|xml|html|css|scss|sh|proto|pb|snap|key|pem|php|rb|kt|swift|tf|graphql|gql|prisma|ipynb|dart|vue|svelte|cs|cpp|lockb|svg|png|pdf|tfvars|tfstate|gradle|mod|sum|conf)"
+    r"|(?:CODEOWNERS|Vagrantfile|Brewfile|Justfile|Rakefile|Podfile|Fastfile|Caddyfile|Tiltfile|NOTICE|Dockerfile|Makefile|Jenkinsfile|Gemfile|Procfile|LICENSE|CHANGELOG|Cargo\.lock|go\.sum|Pipfile)\b"
+)
+NOT_A_FILE = re.compile(
+    r"(?:and|or|und|oder|with|w|his|he|either|input|output|read|I|A|CI|TCP|client|km|n|yes|on)/\w{1,12}$|https?:|^/$|^\d+/\d+$|^node\.js$|^next\.js$|^vue\.js$",
+    re.IGNORECASE,
+)
+_CALL = re.compile(r"([A-Za-z_$][\w.$!]{0,60})\((?:[^()]{0,30})\)$")
+ASSIGNMENT = re.compile(r"[A-Z][A-Z\d_]{1,40}=[\w./:-]{1,60}")
+# A name with two dots, or one dot and a port. A package such as `a.b.c` has neither a hyphen nor a domain at its end.
+_HOST = re.compile(
+    r"(?:[a-z\d](?:[a-z\d-]{0,40})\.){1,5}(?:internal|local|com|net|org|io|dev|cloud|lan|corp|de|eu|uk|fr|co|app|example|test|localdomain)(?::\d{2,5})?|\d{1,3}(?:\.\d{1,3}){3}(?::\d{2,5})?"
+)
+_FLAG = re.compile(r"--?[A-Za-z][\w-]{0,40}(?:=\S{1,40})?")
+
+
+def _written_in_capitals(tokens: Sequence[Token], at: int) -> tuple[Kind, str, int] | None:
+    """Return the statement of a database or the variable that is written here in capitals."""
+    if statement := _statement(tokens, at):
+        return Kind.STATEMENT, statement, len(statement.split())
+    if at and tokens[at - 1].low in _SETS and _VARIABLE.fullmatch(tokens[at].text):
+        return Kind.COMMAND, f"{tokens[at].text}=", 1
+    return None
+
+
+_VARIABLE = re.compile(r"[A-Z][A-Z\d]{0,30}(?:_[A-Z\d]{1,30}){1,6}|PATH|PYTHONPATH|TZ|LANG|DEBUG|HOME")
+_SETS = frozenset("set export setting exporting unset override overriding setze setzen exportiere define".split())
+
+
+def _statement(tokens: Sequence[Token], at: int) -> str:
+    """Return the statement of a database that is written here in capitals, or ""."""
+    words = [token.text for token in tokens[at : at + 2]]
+    return next((found for found in (" ".join(words), words[0]) if found in v.STATEMENTS), "")
+
+
+_FOLDER_WORD = re.compile(r"(?:(?:folder|dir|tree)s?|director(?:y|ies)|ordner|verzeichnis(?:se)?|package|module)$", re.IGNORECASE)
+# Libraries whose names are ordinary words. After an article, they are not libraries, as in "at the moment".
+_ORDINARY = frozenset(
+    "moment request requests arrow express mock emotion got chalk threading bootstrap celery flask uuid async colors faker glob cors sharp three commander"
+    " immutable ws pg angular ember backbone passport helmet bottle tornado pyramid pony attrs click fire responses rich six future invoke fabric mechanize"
+    " dask motor pillow torch mako twisted toml log cli wire fx gin echo fiber chi mux ent combine quick nimble provider bloc hive poison tesla finch jason"
+    " rocket warp hyper failure smol nom rust boost slim shrine pest pry sequel play cats circe exposed volley feign coil koin glide guice hilt dagger2 needle"
+    " recoil carbon doctrine twig guzzle realm realms glog fmt slf4j stitches subprocess multiprocessing future imp argparse clap log4j joda polly moq devise"
+    " draper resque webclient resttemplate faraday numeral accounting ky swr fabrication spring-data pinia jose".split()
+) - {
+    "subprocess",
+    "multiprocessing",
+    "argparse",
+    "log4j",
+    "slf4j",
+    "joda",
+    "glog",
+    "swr",
+    "guzzle",
+    "resttemplate",
+    "moq",
+    "clap",
+}
+_ARTICLES = frozenset("the a an this that each every any one my your our last at few some der die das den dem jeder jede".split())
+_ABOUT_LIBRARY = re.compile(
+    r"\b(?:import\w*|librar\w{1,3}|packages?|modules?|depend\w*|install\w*|us(?:e|es|ing)|replac\w{1,3}|migrat\w{1,3}|standard|deprecated|allowed|forbidden|instead|add|pull|bibliothek\w*|paket\w*|nutze\w?|benutz\w*|verwend\w*|banned)\b|\.js\b",
+    re.IGNORECASE,
+)
+
+
+def _is_library(rule: str, tokens: Sequence[Token], at: int) -> bool:
+    """Return whether an ordinary word that is also a library's name refers to the library here."""
+    if at and tokens[at - 1].low in _ARTICLES or at + 1 < len(tokens) and tokens[at + 1].low in _ARTICLES:
+        return False
+    contrast = any(token.boundary and token.text == "," for token in tokens)  # "zod, not joi"
+    return contrast or _ABOUT_LIBRARY.search(rule) is not None
+
+
+def objects_named(rule: str, tokens: Sequence[Token]) -> list[Object]:
+    """Return the objects mentioned in the rule, in order. The words of a command form one object."""
+    out: list[Object] = []
+    clause, at = 0, 0
+    while at < len(tokens):
+        token = tokens[at]
+        if token.boundary or token.low in NEW_CLAUSE:
+            clause += 1 if token.text not in "()" else 0
+            at += 1
+            continue
+        kind, text, used = _classify(tokens, at)
+        if kind is None and token.low in v.QUOTED_ONLY and not set(v.WORDS[token.low]).isdisjoint(code_languages(rule)):
+            kind, text = Kind.CODE, token.text
+        if kind is Kind.PATH and text.startswith(".") and _is_ending(tokens, at):
+            text = f"*{text}"
+        if kind in (None, Kind.UNKNOWN, Kind.PATH) and _is_imported(tokens, at):
+            kind, text, used = Kind.LIBRARY, token.text.removesuffix("/"), 1
+        if kind is not None:
+            start = next((back + 1 for back in range(at - 1, max(at - 4, -1), -1) if tokens[back].boundary), max(at - 3, 0))
+            within = any(before.low in WITHIN for before in tokens[start:at])
+            if kind is not Kind.LIBRARY or token.quoted or token.low not in _ORDINARY or _is_library(rule, tokens, at):
+                out.append(Object(kind, text, token.at, clause, within=within))
+        at += used
+    return out
+
+
+_ENDINGS = frozenset(
+    "lock json yaml yml toml txt ts tsx js jsx mjs py go rs java sql csv xml html css scss sh proto pb snap key pem crt php rb kt swift tf po pot gql graphql prisma ipynb"
+    " bak orig tmp swp rej log dart vue svelte cs cpp hpp svg png pdf tfvars tfstate gradle ini cfg bat ps1 xlsx docx md mdx rst ex exs erl hs scala lua jl r".split()
+)
+
+
+def _is_ending(tokens: Sequence[Token], at: int) -> bool:
+    """Return whether a name that begins with a dot is the end of file names, as in `.po files` and `files ending in .g.dart`."""
+    before = [token.low for token in tokens[max(at - 2, 0) : at]]
+    if any(word in ("ending", "end", "extension", "suffix", "endung", "enden", "endend") for word in before):
+        return True
+    return "/" not in tokens[at].text and tokens[at].low.rpartition(".")[2] in _ENDINGS
+
+
+_IMPORTS = frozenset("import imports importing importiere importieren importiert require requiring".split())
+_IMPORT_NOUNS = re.compile(
+    r"(?:librar(?:y|ies)|packages?|dependenc(?:y|ies)|gems?|crates?|npm|modules?|bibliothek|paket|libs?|sdk)$", re.IGNORECASE
+)
+_PACKAGE = re.compile(r"@?[A-Za-z][\w.-]{1,40}(?:/[\w.-]{1,40}){0,4}/?")
+_OF_IMPORTS = frozenset(
+    "order sorting statements style from only always never cycles paths lines block blocks anything something everything things other new any all more it them this"
+    " that everything private internal types type code files modules packages libraries".split()
+)
+
+
+def _is_imported(tokens: Sequence[Token], at: int) -> bool:
+    """Return whether a word is the name of a library because the rule is about importing or depending on it."""
+    token = tokens[at]
+    if not _PACKAGE.fullmatch(token.text) or token.low in STOP_WORDS | _OF_IMPORTS | FORBID | WANT | WITHIN:
+        return False
+    before = tokens[at - 1] if at else None
+    while before is not None and before.low in ("or", "and", "nor", "oder", "und", ",", "/", "the", "from") and at > 1:
+        at -= 1
+        before = tokens[at - 1]
+        if before.low not in _IMPORTS and tokens[at].low in ("or", "and", "nor", "oder", "und", ",", "/"):
+            at -= 1  # the library before in the list
+            before = tokens[at - 1] if at else None
+    if before is not None and before.low in _IMPORTS:
+        return True
+    following = tokens[tokens.index(token) + 1] if tokens.index(token) + 1 < len(tokens) else None
+    return following is not None and (token.quoted or "-" in token.text) and _IMPORT_NOUNS.match(following.text) is not None
+
+
+def _classify(tokens: Sequence[Token], at: int) -> tuple[Kind | None, str, int]:
+    token = tokens[at]
+    text, low = token.text, token.low
+    if text.startswith(("$ ", "> ")):
+        text = text[2:]
+    if token.quoted:
+        folder = at and _FOLDER_WORD.match(tokens[at - 1].text) and re.fullmatch(r"[\w.-]{2,40}", text)
+        return (Kind.PATH, f"{text}/", 1) if folder else (_quoted_kind(text), text, 1)
+    if special := _written_in_capitals(tokens, at) or _folder(tokens, at):
+        return special
+    if _FLAG.fullmatch(text):
+        return Kind.FLAG, text, 1
+    if (match := _CALL.match(text)) and not text.startswith("("):
+        return Kind.CALL, match[1], 1
+    if low in _AMBIGUOUS:
+        words, used = _command_words(tokens, at)
+        if (
+            len(words) > 1
+            and (words[1] not in _NO_TARGETS or words[1] in v.SUBCOMMANDS.get(words[0], ()))
+            and words[1] not in v.PROGRAMS
+            or _is_replaced(tokens, at)
+            or _is_used_alone(tokens, at)
+        ):
+            return Kind.COMMAND, " ".join(words), used
+    elif _is_program(low):
+        words, used = _command_words(tokens, at)
+        if len(words) == 1 and (
+            at + used < len(tokens) and tokens[at + used].low in _ABOUT_PROGRAM or _only_mentioned(tokens, at)
+        ):
+            return None, "", used
+        return Kind.COMMAND, " ".join(words), used
+    kind, name = _plain_kind(text)
+    return kind, name, 1
+
+
+# Nouns that turn a program's name into an adjective: "npm scripts" is not a call of npm.
+_ABOUT_PROGRAM = frozenset(
+    "clones installs urls remotes commits branches tags rules checks warnings errors scripts images containers config configs configuration files history version versions modules workspaces logs cluster output"
+    " fixtures syntax docs documentation plugins blame repo repository hooks account users skripte dateien".split()
+)
+_TO_SERVICES = frozenset("publish publishing push pushing upload uploading release deploy deploying veröffentliche".split())
+
+
+def _only_mentioned(tokens: Sequence[Token], at: int) -> bool:
+    """Return whether a program alone is no command here, as in "publish to npm" and "interactive git commands"."""
+    before = [token.low for token in tokens[max(at - 3, 0) : at]]
+    if tokens[at].low == "ssh" and any(token.low == "https" for token in tokens):
+        return True  # the protocols
+    if before[-1:] in (["to"], ["on"]) and not _TO_SERVICES.isdisjoint(before):
+        return True
+    follows = tokens[at + 1].low if at + 1 < len(tokens) else ""
+    known = STOP_WORDS | FORBID | WANT | _USING | {"run", "running", "the", "all"}
+    return follows in ("commands", "befehle") and bool(before) and not tokens[at - 1].boundary and before[-1] not in known
+
+
+_TOOLS_AND_WORDS = frozenset("find cat make less ava task python node java ruby black".split())
+
+
+def _is_replaced(tokens: Sequence[Token], at: int) -> bool:
+    """Return whether an ambiguous name refers to a program because another one replaces it, as in `fd instead of find`."""
+    before = [token.low for token in tokens[max(at - 2, 0) : at]]
+    follows = before[-1:] in (["statt"], ["anstatt"]) or before in (["instead", "of"], ["rather", "than"])
+    follows = follows or before[-1:] == ["not"] and at > 2 and tokens[at - 3].low in ("use", "prefer")
+    if before == [",", "not"] and at > 2 and (tokens[at - 3].low in v.PROGRAMS | v.LIBRARIES):
+        return tokens[at].low in _TOOLS_AND_WORDS | _AMBIGUOUS
+    return tokens[at].low in _TOOLS_AND_WORDS and follows and (at < 3 or not tokens[at - len(before) - 1].boundary)
+
+
+_USING = frozenset("use using run running call calling nutze nutzen benutze verwende verwenden aufrufen via with mit".split())
+
+
+def _is_used_alone(tokens: Sequence[Token], at: int) -> bool:
+    """Return whether an ambiguous name is a program because it alone is used, as in `don't use make, use just`."""
+    if not at or tokens[at - 1].low not in _USING:
+        return False
+    return (
+        at + 1 == len(tokens)
+        or tokens[at + 1].boundary
+        or tokens[at + 1].low
+        in ("directly", "locally", "anymore", "please", "direkt", "with", "mit", "instead", "for", "not", "or", "and", "here")
+    )
+
+
+_NO_FOLDERS = frozenset(
+    "this that same whole diesem diesen own root new home top-level toplevel nested empty separate single extra additional parent child sub working".split()
+)
+
+
+def _folder(tokens: Sequence[Token], at: int) -> tuple[Kind, str, int] | None:
+    """Return the folder that is named here by an ordinary word, and how many words name it."""
+    name = tokens[at].text.removeprefix("$ ").rstrip("/") + "/"
+    if at + 1 < len(tokens) and _names_folder(tokens[at], tokens[at + 1]):
+        return Kind.PATH, name, 2
+    return (Kind.PATH, name, 1) if at and _is_folder(tokens, at) else None
+
+
+def _is_folder(tokens: Sequence[Token], at: int) -> bool:
+    """Return whether a word is a folder because of the word before, as in `the folder legacy` and `nothing in node_modules`."""
+    before, low = tokens[at - 1], tokens[at].low
+    if before.boundary or not re.fullmatch(r"[\w.-]{2,40}/?", tokens[at].text) or low in STOP_WORDS | WITHIN | WANT:
+        return False
+    if _FOLDER_WORD.match(before.text) and not before.low.startswith(("package", "module", "tree")):
+        return (
+            low in v.FOLDERS
+            or tokens[at].quoted
+            or "_" in low
+            or low not in FORBID
+            and at + 1 < len(tokens)
+            and tokens[at + 1].boundary
+        )
+    if before.low in ("the", "den", "dem", "die", "das", "el", "la", "le") and at > 1:
+        before = tokens[at - 2]
+    closes = at + 1 == len(tokens) or tokens[at + 1].boundary or tokens[at + 1].low in FORBID | STOP_WORDS | _CHANGE_VERBS
+    located = before.low in WITHIN - {"from", "into"} or before.low in _CHANGE_VERBS and low in v.KEPT_FOLDERS
+    return low in v.FOLDERS and located and closes
+
+
+_CHANGE_VERBS = frozenset(
+    "touch edit change modify delete write anything ändern anfassen bearbeiten löschen verändern touching editing edits changes to".split()
+)
+
+
+def _names_folder(token: Token, following: Token) -> bool:
+    """Return whether the two words refer to a folder, as in `legacy folder`."""
+    if following.boundary or not _FOLDER_WORD.match(following.text) or not re.fullmatch(r"[\w.-]{2,40}/?", token.text):
+        return False
+    if token.low in v.FOLDERS:
+        return True
+    if len(token.text) < 4 and token.low not in ("db", "bin", "tmp", "etc", "var", "sql", "ops", "old"):
+        return False  # an article, as in "la carpeta legacy"
+    return not any(token.low in words for words in (_CHANGE_VERBS, STOP_WORDS, FORBID, WITHIN, WANT, _NO_FOLDERS))
+
+
+def _plain_kind(text: str) -> tuple[Kind | None, str]:
+    low = text.lower()
+    if text in v.SQL_WORDS or low in v.WORDS and low not in v.NOT_ALONE and low not in v.QUOTED_ONLY:
+        return Kind.CODE, text
+    if ASSIGNMENT.fullmatch(text) or _HOST.fullmatch(text) and not _FILE.fullmatch(text):
+        return Kind.COMMAND, text if "=" in text else f"* {text}"
+    if (
+        "." in low
+        and low.partition(".")[0] in v.LIBRARIES
+        and low not in v.LIBRARIES
+        and re.fullmatch(r"[a-z_]+(?:\.[a-z_]{3,20}){1,3}", text)
+    ):
+        return Kind.LIBRARY, text
+    library = low.removesuffix(".js") if low.removesuffix(".js") in v.LIBRARIES else low
+    if library in v.LIBRARIES:
+        return Kind.LIBRARY, library
+    if _FILE.fullmatch(text) and not NOT_A_FILE.match(text) and low not in v.LANGUAGES and low not in v.WORDS:
+        return Kind.PATH, text
+    return (Kind.UNKNOWN, text) if low in v.WORDS and low not in v.QUOTED_ONLY else (None, "")
+
+
+def _is_program(low: str) -> bool:
+    return (
+        (low in v.PROGRAMS or low in v.PROGRAM_NAMES)
+        and low not in _AMBIGUOUS
+        or low.startswith("./")
+        and low[2:] in v.FREE_TARGET
+    )
+
+
+_NO_TARGETS = frozenset(
+    "assumptions mistakes noise progress room decisions guesses promises up sure it them this that no your my our their changes edits use commits something anything everything new sense do one files test".split()
+)
+# Programs whose names are also ordinary words. They count only in code quotes or before one of their subcommands.
+_AMBIGUOUS = frozenset(
+    "go make find cat less eval task just service port history export stack act mix screen hub dart swift snap tee su export"
+    " python java node ruby perl php black turbo flask fly playwright storybook parcel nose task ava nc zig hg kind scoop ninja meson conan hatch rye"
+    " dub pod mise buf dagger tilt expo eas flux consul nomad forever bats cucumber artillery serverless railway amplify gatsby astro next nuxt source"
+    " trash unlink halt reboot shutdown lima credo nimble shards opam snap cypress eject kubernetes maven scala julia swiftc sorbet rector".split()
+) - {"maven"}
+
+
+def _command_words(tokens: Sequence[Token], at: int) -> tuple[list[str], int]:
+    words = [v.PROGRAM_NAMES.get(tokens[at].low, tokens[at].low)]
+    used = 1
+    subcommands = v.SUBCOMMANDS.get(words[0], frozenset()) | (v.VERBS if words[0] not in v.PLAIN_PROGRAMS else frozenset())
+    free = words[0] in v.FREE_TARGET
+    while at + used < len(tokens):
+        token = tokens[at + used]
+        text = token.text
+        if token.boundary or token.quoted:
+            break
+        is_script = (
+            len(words) > 1
+            and words[-1] in _SCRIPT_WORDS
+            and text.lower() not in STOP_WORDS
+            and re.fullmatch(r"[\w:./-]{2,40}", text) is not None
+        )
+        if words[0] in ("sudo", "doas") and len(words) == 1 and _is_program(text.lower()):
+            subcommands |= v.SUBCOMMANDS.get(text.lower(), frozenset()) | v.VERBS | {text.lower()}
+        if (
+            words[0] in ("kill", "pkill", "killall")
+            and re.fullmatch(r"-(?:\d{1,2}|[A-Z]{3,7})", text)
+            or words in (["git", "add"], ["git", "rm"])
+            and _names_path(text)
+            or _is_argument(words, text)
+        ):
+            words.append(text)
+        elif text.lower() == "run" and len(words) > 1 and words[1] not in ("compose", "tool", "exec"):
+            break  # a verb of the sentence, which other languages have at its end
+        elif _FLAG.fullmatch(text) or text.lower() in subcommands or is_script or (words[0] == "chmod" and text.isdigit()):
+            words.append(text if text.startswith("-") else text.lower())
+        elif (
+            free
+            and len(words) == 1
+            and text.lower() not in STOP_WORDS
+            and re.fullmatch(r"[\w:.-]{2,40}", text)
+            or words[0] in ("python", "python3")
+            and words[-1] == "-m"
+            or len(words) == 1
+            and words[0] not in v.PLAIN_PROGRAMS
+            and re.fullmatch(r"[a-z]{1,20}:[a-z][\w:-]{1,30}", text) is not None
+        ):
+            words.append(text)
+        else:
+            break
+        used += 1
+    return words, used
+
+
+_ARGUMENT = re.compile(r"(?=\S{0,60}[\d_/.])[\w@./:*-]{2,60}")
+_CHANGE_PROGRAMS = frozenset(
+    "rm mv cp sed cat touch vim nano vi chmod chown ls head tail less tee grep rg find awk perl git sudo".split()
+)
+
+
+def _is_argument(words: Sequence[str], text: str) -> bool:
+    """Return whether a word is an argument that makes a command a more special one, as in `docker compose -f prod.yml`."""
+    if words[0] in _CHANGE_PROGRAMS or not _ARGUMENT.fullmatch(text) or _HOST.fullmatch(text) and not _FILE.fullmatch(text):
+        return False
+    return not text.startswith(("-", "./", "@")) and text.lower() not in v.PROGRAMS and text.lower() not in v.LIBRARIES
+
+
+def _names_path(text: str) -> bool:
+    return (
+        text == "." or text.lower() in v.FOLDERS or "/" in text or re.fullmatch(r"[\w*.-]{0,40}\.[\w*-]{1,10}", text) is not None
+    )
+
+
+_SCRIPT_WORDS = frozenset({"run", "exec", "dlx"})
+
+
+def _quoted_kind(text: str) -> Kind:
+    first = text.split()[0].lower() if text.split() else ""
+    low = text.lower()
+    if _FLAG.fullmatch(text) or re.fullmatch(r"--?[A-Za-z][\w-]{0,40} [\w./:=-]{1,40}", text):
+        return Kind.FLAG
+    if _CALL.match(text) and " " not in text:
+        return Kind.CALL
+    if low in v.WORDS and low not in ("exec", "eval", "sleep"):
+        return Kind.CODE
+    if (first in v.PROGRAMS and not text.startswith("export default")) or first.startswith("./") and " " in text:
+        return Kind.COMMAND
+    if low in v.LIBRARIES:
+        return Kind.LIBRARY
+    if " " not in text and _FILE.fullmatch(text) and not NOT_A_FILE.match(text):
+        return Kind.PATH
+    return Kind.UNKNOWN
+
+
+def text_after(rule: str, thing: Object) -> str:
+    """Return the rest of a rule after an object, as it is written there: `.g.dart` for `*.g.dart`, and `legacy` for `legacy/`."""
+    rest = rule[thing.at :].lstrip("`'\"*_")
+    low = rest.lower()
+    names = (thing.text.lower(), thing.text.lower().removeprefix("*"), thing.text.lower().rstrip("/"))
+    return rest[max((len(name) for name in names if low.startswith(name)), default=0) :]
