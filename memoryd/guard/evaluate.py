@@ -14,7 +14,7 @@ from memoryd.core.tool_calls import ToolCall
 from memoryd.guard.code import code_words, count_imports, count_piece, is_manifest, may_contain, may_import, names_of_library
 from memoryd.guard.messages import has_form
 from memoryd.guard.shell import ShellCommand, parse_shell
-from memoryd.guard.vocabulary import SAME_FLAGS
+from memoryd.guard.vocabulary import NPM_COMMANDS, SAME_FLAGS
 
 # Prefixes of words that belong in comments. All other words are counted only in code.
 IN_COMMENTS = (
@@ -210,7 +210,7 @@ def _is_run_as_wanted(command: ShellCommand, instead: str) -> bool:
     return bool(command.outer and instead) and runs(replace(command, words=command.outer, outer=()), instead)
 
 
-_SCRIPT_RUNNERS = frozenset("npm pnpm yarn bun".split())
+_SCRIPT_RUNNERS = frozenset("npm pnpm yarn bun composer".split())
 _ALIASES = {"i": "install", "t": "test", "tst": "test", "run-script": "run", "un": "uninstall", "rm": "remove"}
 
 
@@ -221,7 +221,7 @@ def _usual(program: str, arguments: list[str]) -> list[str]:
     if program not in _SCRIPT_RUNNERS or not arguments:
         return arguments
     first = _ALIASES.get(arguments[0], arguments[0])
-    if first == "run" and len(arguments) > 1 and (program != "npm" or arguments[1] in ("test", "start")):
+    if first == "run" and len(arguments) > 1 and (program != "npm" or arguments[1] not in NPM_COMMANDS):
         return arguments[1:]
     return [first, *arguments[1:]]
 

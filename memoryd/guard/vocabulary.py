@@ -121,12 +121,32 @@ VERBS = frozenset(
     " rollback reset drop create delete exec clean purge prune flush lint fmt generate gen serve sync audit ci dlx get get-deps deps compile eject link"
     " unlink scale drain rollout edit patch taint login logout volume system network refresh validate seed dump restore repair baseline undo binstall tag"
     " scan verify inspect doctor analyze analyse typecheck type-check bench coverage smoke package pack archive upload download sign"
-    " binstall outdated yank unpublish require dist-upgrade autoremove rm mb rb up down info status".split()
-) - {"info", "status"}
+    " binstall outdated yank unpublish require dist-upgrade autoremove rm mb rb up down".split()
+)
 """Words that are subcommands of many programs."""
 FREE_TARGET = frozenset({"make", "just", "task", "rake", "tox", "nox", "gradlew", "./gradlew", "mvnw", "./mvnw"})
 """Programs that take a project-specific target as their next word."""
-SCRIPT_OF = frozenset({"run", "exec", "test", "dlx", "x"})
+SCRIPT_RUNNERS = frozenset(
+    "npm pnpm yarn bun deno npx pnpx bunx uvx pipx poetry uv pdm hatch pipenv composer cargo mix nx turbo lerna rails artisan mvn gradle"
+    " swift flutter dart dotnet".split()
+)
+"""Programs that run the scripts of a project, the names of which only the project knows."""
+ENVIRONMENTS = frozenset("uv poetry pdm hatch pipenv".split())
+"""Those of them that need `run` before a script."""
+NPM_COMMANDS = frozenset(
+    "install i ci add audit publish unpublish update uninstall remove link unlink version login logout exec outdated pack prune init config view".split()
+)
+"""Commands of npm itself. A script of the same name is another command."""
+RUN_VERBS = frozenset("run running runs execute executing call calling invoke ausführen starte starten".split())
+OUTCOMES = frozenset(
+    "passes pass passed passing succeeds succeed succeeded works work worked fails failed finishes finished runs ran läuft laufen durchläuft".split()
+)
+"""Words for how a command ends."""
+NO_SCRIPTS = OUTCOMES | frozenset(
+    "reports says exits returns once twice first last again then too also now later manually locally often regularly everything anything it this that"
+    " them scripts packages tests checks tools tasks targets".split()
+)
+"""Words that follow such a program in a sentence without being the name of a script."""
 
 PHRASES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"force[- ]?push(?:es|ed|ing)?|pushe?n? (?:it )?(?:with|mit) force", ("git push --force",)),

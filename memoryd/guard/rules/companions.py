@@ -153,6 +153,9 @@ def _steps(text: str, action: str) -> list[tuple[str, ...]]:
             for thing in named
             if thing.kind is Kind.PATH and re.fullmatch(r"\.?[\w/-]{2,60}(?:\.(?:sh|py|js|ts|rb|pl))?", thing.text)
         ]
+    kinds = [names[:MAX_ENTRIES] for pattern, names in v.STEPS if re.search(rf"(?<![\w-])(?:{pattern})", text, re.IGNORECASE)]
+    if kinds:  # "run the npm tests": not any call of npm
+        commands = [thing for thing in commands if thing.text not in v.SCRIPT_RUNNERS]
     if commands:
         return _in_groups(text, commands[:3])
     known = [
@@ -162,13 +165,8 @@ def _steps(text: str, action: str) -> list[tuple[str, ...]]:
     ]
     if known:
         return [entries(known[:1])]
-    steps: list[tuple[str, ...]] = []
-    for pattern, names in v.STEPS:
-        if re.search(rf"(?<![\w-])(?:{pattern})", text, re.IGNORECASE):
-            steps.append(names[:MAX_ENTRIES])
-    if len(steps) > 1 and not re.search(r"\b(?:and|und|both)\b|&|\+|,", text, re.IGNORECASE):
-        return steps[:1]
-    return steps[:3]
+    several = re.search(r"\b(?:and|und|both)\b|&|\+|,", text, re.IGNORECASE)
+    return kinds[: 3 if several else 1]
 
 
 def _in_groups(text: str, things: Sequence[Object]) -> list[tuple[str, ...]]:

@@ -143,22 +143,9 @@ _ORDINARY = frozenset(
     " immutable ws pg angular ember backbone passport helmet bottle tornado pyramid pony attrs click fire responses rich six future invoke fabric mechanize"
     " dask motor pillow torch mako twisted toml log cli wire fx gin echo fiber chi mux ent combine quick nimble provider bloc hive poison tesla finch jason"
     " rocket warp hyper failure smol nom rust boost slim shrine pest pry sequel play cats circe exposed volley feign coil koin glide guice hilt dagger2 needle"
-    " recoil carbon doctrine twig guzzle realm realms glog fmt slf4j stitches subprocess multiprocessing future imp argparse clap log4j joda polly moq devise"
-    " draper resque webclient resttemplate faraday numeral accounting ky swr fabrication spring-data pinia jose".split()
-) - {
-    "subprocess",
-    "multiprocessing",
-    "argparse",
-    "log4j",
-    "slf4j",
-    "joda",
-    "glog",
-    "swr",
-    "guzzle",
-    "resttemplate",
-    "moq",
-    "clap",
-}
+    " recoil carbon doctrine twig realm realms fmt stitches future imp polly devise"
+    " draper resque webclient faraday numeral accounting ky fabrication spring-data pinia jose".split()
+)
 _ARTICLES = frozenset("the a an this that each every any one my your our last at few some der die das den dem jeder jede".split())
 _ABOUT_LIBRARY = re.compile(
     r"\b(?:import\w*|librar\w{1,3}|packages?|modules?|depend\w*|install\w*|us(?:e|es|ing)|replac\w{1,3}|migrat\w{1,3}|standard|deprecated|allowed|forbidden|instead|add|pull|bibliothek\w*|paket\w*|nutze\w?|benutz\w*|verwend\w*|banned)\b|\.js\b",
@@ -414,8 +401,8 @@ _AMBIGUOUS = frozenset(
     "go make find cat less eval task just service port history export stack act mix screen hub dart swift snap tee su export"
     " python java node ruby perl php black turbo flask fly playwright storybook parcel nose task ava nc zig hg kind scoop ninja meson conan hatch rye"
     " dub pod mise buf dagger tilt expo eas flux consul nomad forever bats cucumber artillery serverless railway amplify gatsby astro next nuxt source"
-    " trash unlink halt reboot shutdown lima credo nimble shards opam snap cypress eject kubernetes maven scala julia swiftc sorbet rector".split()
-) - {"maven"}
+    " trash unlink halt reboot shutdown lima credo nimble shards opam snap cypress eject kubernetes scala julia swiftc sorbet rector".split()
+)
 
 
 def _command_words(tokens: Sequence[Token], at: int) -> tuple[list[str], int]:
@@ -444,6 +431,8 @@ def _command_words(tokens: Sequence[Token], at: int) -> tuple[list[str], int]:
             or _is_argument(words, text)
         ):
             words.append(text)
+        elif text.lower() not in subcommands and _is_script(words, tokens, at):
+            words += ["run", text] if words[0] in v.ENVIRONMENTS else [text]
         elif text.lower() == "run" and len(words) > 1 and words[1] not in ("compose", "tool", "exec"):
             break  # a verb of the sentence, which other languages have at its end
         elif _FLAG.fullmatch(text) or text.lower() in subcommands or is_script or (words[0] == "chmod" and text.isdigit()):
@@ -464,6 +453,25 @@ def _command_words(tokens: Sequence[Token], at: int) -> tuple[list[str], int]:
             break
         used += 1
     return words, used
+
+
+_SCRIPT = re.compile(r"[a-z][\w:-]{1,40}")
+
+
+def _is_script(words: Sequence[str], tokens: Sequence[Token], at: int) -> bool:
+    """Return whether the next word is a script of the project, as in `run pnpm verify` and `until pnpm check-all passes`.
+
+    Otherwise, the words before would mean any call of the program.
+    """
+    if words[0] not in v.SCRIPT_RUNNERS or any(not word.startswith("-") for word in words[1:]):
+        return False
+    token = tokens[at + len(words)]
+    other = token.low in v.NO_SCRIPTS | STOP_WORDS | FORBID | WANT | WITHIN | NEW_CLAUSE | _ABOUT_PROGRAM | v.LANGUAGES.keys()
+    if other or not _SCRIPT.fullmatch(token.text):
+        return False
+    before = {earlier.low for earlier in tokens[max(at - 8, 0) : at]}
+    after = {later.low for later in tokens[at + len(words) + 1 : at + len(words) + 2]}
+    return "-" in token.text or not v.RUN_VERBS.isdisjoint(before) or not (v.OUTCOMES | v.RUN_VERBS).isdisjoint(after)
 
 
 _ARGUMENT = re.compile(r"(?=\S{0,60}[\d_/.])[\w@./:*-]{2,60}")
