@@ -144,7 +144,8 @@ OUTCOMES = frozenset(
 """Words for how a command ends."""
 NO_SCRIPTS = OUTCOMES | frozenset(
     "reports says exits returns once twice first last again then too also now later manually locally often regularly everything anything it this that"
-    " them scripts packages tests checks tools tasks targets".split()
+    " them yourself myself themselves alone outside inside whenever while during because via through around within again selbst selber außerhalb"
+    " während allein direkt scripts packages tests checks tools tasks targets".split()
 )
 """Words that follow such a program in a sentence without being the name of a script."""
 

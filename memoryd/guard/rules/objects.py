@@ -455,7 +455,7 @@ def _command_words(tokens: Sequence[Token], at: int) -> tuple[list[str], int]:
     return words, used
 
 
-_SCRIPT = re.compile(r"[a-z][\w:-]{1,40}")
+_SCRIPT = re.compile(r"(?![a-z]{2,20}ly$)[a-z][\w:-]{1,40}")  # An adverb is no script.
 
 
 def _is_script(words: Sequence[str], tokens: Sequence[Token], at: int) -> bool:

@@ -193,6 +193,8 @@ def test_a_push_counts_by_the_branch_that_it_changes(command: str, branch: str, 
         ("Run the tests with pnpm before each commit.", "pnpm install && git commit", True),
         ("Never run pnpm nuke.", "pnpm run nuke", True),
         ("Never run pnpm nuke.", "pnpm install", False),
+        ("Never run pnpm yourself.", "pnpm install", True),
+        ("Never run cargo globally.", "cargo build", True),
         ("No new files in the repo root.", "sed -i s/a/b/ a.txt", False),
     ],
 )
