@@ -20,7 +20,7 @@ from memoryd.core.tool_calls import ToolCall
 from memoryd.daydream.redact import redact
 from memoryd.guard.compile import compile_rule
 from memoryd.guard.evaluate import AT_END, evaluate
-from memoryd.guard.rules.words import actions_meant, code_languages
+from memoryd.guard.rules.words import code_languages, find_actions
 from memoryd.language import read
 
 MAX_ENTRY = 80
@@ -101,7 +101,7 @@ def _entries(check: Check) -> Iterator[str]:
 def _is_said(check: Check, said: str) -> bool:
     """Return whether the user's words name everything in the check."""
     heard = _folded(said)
-    known = actions_meant(said)  # "sign commits" names `git commit`
+    known = frozenset(command for _, command in find_actions(said))  # "sign commits" names `git commit`
     patterns = code_languages(said)
     commands = (*check.words, *check.first, *check.unless, check.instead)
     for entry in _entries(check):

@@ -1,7 +1,8 @@
 """Compile rules to checks: find the command, path or piece of code that a user's sentence forbids or requires.
 
-Supports English and German. A sentence that can't be decided from tool calls yields no check. Nothing is inferred
-from words other than commands, paths or code, because a false alarm is worse than a missing check.
+Reads English and German, and rules in other languages as far as `gloss` translates them. A sentence that can't be
+decided from tool calls yields no check. Nothing is inferred from words other than commands, paths or code, because a
+false alarm is worse than a missing check.
 """
 
 from __future__ import annotations

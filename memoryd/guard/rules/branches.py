@@ -71,9 +71,7 @@ def protected_branches(rule: str) -> Check | None:
     if named is None:
         return _quoted_branch(rule)
     sentence = _sentence_around(rule, named.start(), named.end())
-    verbs = [
-        command for pattern, command in _BRANCH_VERBS if re.search(rf"(?<![\w-])(?:{pattern})(?!\w|-?m)", sentence, re.IGNORECASE)
-    ]
+    verbs = _commands_on_branch(sentence)
     if not verbs:
         if not re.search(
             r"\b(?:directly|protected|work|direkt|arbeiten|geschützt|gesperrt|locked)\b", sentence, re.IGNORECASE
@@ -102,13 +100,18 @@ def _quoted_branch(rule: str) -> Check | None:
     if found is None:
         return None
     sentence = _sentence_around(rule, found.start(), found.end())
-    verbs = [
-        command for pattern, command in _BRANCH_VERBS if re.search(rf"(?<![\w-])(?:{pattern})(?!\w|-?m)", sentence, re.IGNORECASE)
-    ]
+    verbs = _commands_on_branch(sentence)
     name = found["name"] or found["before"]
     if not verbs or re.search(r"\.\w{1,4}$|/$", name) or name.lower() in v.PROGRAMS:
         return None
     return Check(CheckKind.COMMAND, words=entries(verbs), branch=(name,))
+
+
+def _commands_on_branch(sentence: str) -> list[str]:
+    """Return the commands of git that the verbs of a sentence mean."""
+    return [
+        command for pattern, command in _BRANCH_VERBS if re.search(rf"(?<![\w-])(?:{pattern})(?!\w|-?m)", sentence, re.IGNORECASE)
+    ]
 
 
 def _sentence_around(rule: str, start: int, end: int) -> str:

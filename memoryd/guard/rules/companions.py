@@ -10,7 +10,7 @@ from dataclasses import replace
 from memoryd.core.checks import MAX_ALSO, MAX_ENTRIES, Check, CheckKind
 from memoryd.guard import vocabulary as v
 from memoryd.guard.rules.objects import Kind, Object, objects_named, text_after, tokenize
-from memoryd.guard.rules.words import ACTIONS, NEGATED, action_meant, code_languages, entries
+from memoryd.guard.rules.words import NEGATED, action_meant, code_languages, entries, find_actions
 
 _BEFORE = re.compile(
     r"\b(?:before|prior to|ahead of|bevor|vor|ehe|vorher|first|preced\w+|until|erst|without|ohne|unless|es sei denn"
@@ -77,7 +77,7 @@ def step_at_end(rule: str) -> Check | None:
 
 def _parts(rule: str) -> tuple[str, str]:
     """Return the parts of the rule that mention the command and the required earlier step."""
-    text = _spoken(rule)
+    text = rule.replace("(", " (")
     without = re.search(
         r"(?P<target>.{0,120}?)\b(?:without|ohne|until|bis|unless|before|bevor)\b(?P<step>.{1,200})",
         text,
@@ -117,24 +117,14 @@ def _parts(rule: str) -> tuple[str, str]:
             return rest[: named[1].at], rest[named[1].at :]
     words = re.match(r"(?:\s*\S+){1,4}", target)
     if found.start() < 3 and not after and words:  # "Vor jedem Commit make typecheck laufen lassen."
-        action = next(
-            (
-                match
-                for pattern, _ in ACTIONS
-                if (match := re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", target, re.IGNORECASE))
-            ),
-            None,
-        )
+        action = next((match for match, _ in find_actions(target)), None)
         if action:
             target, after = target[: action.end()], target[action.end() :] + text[found.end() :]
     return target, text[: found.start()] + " " + after + " " + text[found.end() :]
 
 
-def _spoken(rule: str) -> str:
-    return rule.replace("(", " (")
-
-
 def _command_in(text: str) -> str:
+    """Return the first command that a text names, or ""."""
     found = [thing.text for thing in objects_named(text, tokenize(text)) if thing.kind is Kind.COMMAND]
     return found[0] if found else ""
 

@@ -10,6 +10,22 @@ from memoryd.guard import vocabulary as v
 from memoryd.guard.rules.objects import Kind, Object, objects_named, tokenize
 from memoryd.guard.rules.words import NEGATED, entries
 
+_READS = re.compile(
+    r"\b(?:go into|read|reading|open|opening|look|looking|peek|view|print|cat|show|display|access|see|inspect|lesen|öffnen|ansehen|anschauen|reinschauen"
+    r"|hineinschauen|reinsehen|ausgeben|anzeigen|auslesen|schau|schauen|lies|öffne|expose|leak)\b",
+    re.IGNORECASE,
+)
+_CHANGES = re.compile(
+    r"\b(?:touch\w*|edit\w*|chang\w+|modif\w+|writ\w+|delet\w+|remov\w+|mov\w+|overwrit\w+|updat\w+|creat\w+|add|adding|put|alter\w*|generated|read-only|readonly"
+    r"|no[- ]touch\w{0,4}|stay\w{0,3}|remain\w{0,3}|business|yours|nichts (?:zu suchen|verloren)|bleib\w{1,2}|read access|ignore|out of|go into|pristine|intact|ändere|off[- ]limits|hands off|by hand|hand-|manual\w{0,4}|manuell\w{0,2}|von hand|renam\w{1,3}|taboo|off-bounds|out of bounds|leave|immutable|sacred|steer clear|anpassen|angepasst|umbenennen|verschieben|anrühr\w{0,2}|alone|untouched|keep (?:out|away|off)|stay (?:out|away|off)|frozen|vendored|mess|anfassen|anrühren|ändern|geändert|bearbeiten"
+    r"|bearbeitet|löschen|gelöscht|finger|hände|schreib\w*|verändern|verändert|unangetastet|unberührt|tabu|ruhe|generiert|anlegen|ändere|rühr\w*|fass\w*|ablegen|commit\w*|fix\w*|refactor\w*|reformat\w*|lass)\b",
+    re.IGNORECASE,
+)
+_OUTSIDE_PROJECT = re.compile(
+    r"\boutside (?:of )?(?:this|the|our|my) (?:repo(?:sitory)?|project|workspace|working (?:dir|directory|tree)|checkout)\b|\baußerhalb (?:des|dieses) (?:repos?|projekts?|repositor\w{1,3})\b",
+    re.IGNORECASE,
+)
+
 
 def nothing_outside_project(rule: str) -> Check | None:
     """Compile "don't edit files outside this repository"."""
@@ -81,17 +97,6 @@ def these_places_only(rule: str, wanted: Sequence[Object]) -> Check | None:
     return Check(CheckKind.PATH, paths=("*",), unless=entries([*folders, "/tmp/"]))  # noqa: S108
 
 
-_READS = re.compile(
-    r"\b(?:go into|read|reading|open|opening|look|looking|peek|view|print|cat|show|display|access|see|inspect|lesen|öffnen|ansehen|anschauen|reinschauen"
-    r"|hineinschauen|reinsehen|ausgeben|anzeigen|auslesen|schau|schauen|lies|öffne|expose|leak)\b",
-    re.IGNORECASE,
-)
-_CHANGES = re.compile(
-    r"\b(?:touch\w*|edit\w*|chang\w+|modif\w+|writ\w+|delet\w+|remov\w+|mov\w+|overwrit\w+|updat\w+|creat\w+|add|adding|put|alter\w*|generated|read-only|readonly"
-    r"|no[- ]touch\w{0,4}|stay\w{0,3}|remain\w{0,3}|business|yours|nichts (?:zu suchen|verloren)|bleib\w{1,2}|read access|ignore|out of|go into|pristine|intact|ändere|off[- ]limits|hands off|by hand|hand-|manual\w{0,4}|manuell\w{0,2}|von hand|renam\w{1,3}|taboo|off-bounds|out of bounds|leave|immutable|sacred|steer clear|anpassen|angepasst|umbenennen|verschieben|anrühr\w{0,2}|alone|untouched|keep (?:out|away|off)|stay (?:out|away|off)|frozen|vendored|mess|anfassen|anrühren|ändern|geändert|bearbeiten"
-    r"|bearbeitet|löschen|gelöscht|finger|hände|schreib\w*|verändern|verändert|unangetastet|unberührt|tabu|ruhe|generiert|anlegen|ändere|rühr\w*|fass\w*|ablegen|commit\w*|fix\w*|refactor\w*|reformat\w*|lass)\b",
-    re.IGNORECASE,
-)
 _ONLY_NEW = re.compile(
     r"\b(?:new|neue\w?|creat\w{1,4}|add|adding|put|place|anlegen|ablegen|erstellen|hinzufügen)\b(?!\s(?:it|them)\b)",
     re.IGNORECASE,
@@ -130,10 +135,6 @@ _CHANGE_ONLY = re.compile(
 _MAY_READ = re.compile(
     r"\bread[- ]only\b|\bread access\b|\b(?:can|may|ok(?:ay)? to|allowed to|free to|fine to|darfst|kannst|could)\b[^.;,]{0,30}\b(?:read|look|view|open|lesen|ansehen)\b|\bread(?:ing)?\b[^.;]{0,30}\b(?:is|are) (?:ok|okay|fine|allowed)\b"
     r"|\b(?:read|look at|view|open)\w{0,3}(?:,| but) (?:not|never|don't)\b|\blesen\b.{0,20}\b(?:ok|okay|erlaubt|ja)\b",
-    re.IGNORECASE,
-)
-_OUTSIDE_PROJECT = re.compile(
-    r"\boutside (?:of )?(?:this|the|our|my) (?:repo(?:sitory)?|project|workspace|working (?:dir|directory|tree)|checkout)\b|\baußerhalb (?:des|dieses) (?:repos?|projekts?|repositor\w{1,3})\b",
     re.IGNORECASE,
 )
 

@@ -102,7 +102,7 @@ def style_of_names(text: str) -> str:
     return ""
 
 
-ACTIONS: tuple[tuple[str, str], ...] = (
+_ACTIONS: tuple[tuple[str, str], ...] = (
     (r"commit\w*|eincheck\w*|check(?:ing)? in", "git commit"),
     (r"push\w*|gepusht", "git push"),
     (r"publish\w*|veröffentlich\w*", "npm publish"),
@@ -113,16 +113,13 @@ ACTIONS: tuple[tuple[str, str], ...] = (
 )
 
 
+def find_actions(text: str) -> Iterator[tuple[re.Match[str], str]]:
+    """Yield each command that ordinary words of a text mean, such as `git commit` for "commits", with those words."""
+    for pattern, command in _ACTIONS:
+        if found := re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", text, re.IGNORECASE):
+            yield found, command
+
+
 def action_meant(text: str) -> str:
-    """Return the first command of `ACTIONS` that ordinary words of a text mean, or ""."""
-    for pattern, command in ACTIONS:
-        if re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", text, re.IGNORECASE):
-            return command
-    return ""
-
-
-def actions_meant(text: str) -> frozenset[str]:
-    """Return the commands that ordinary words of a rule mean, such as `git commit` for "commits"."""
-    return frozenset(
-        command for pattern, command in ACTIONS if re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", text, re.IGNORECASE)
-    )
+    """Return the first command that ordinary words of a text mean, or ""."""
+    return next((command for _, command in find_actions(text)), "")
