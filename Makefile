@@ -32,8 +32,9 @@ install: $(STAMP) ## set up .venv with memoryd and its tools
 demo: $(STAMP) ## remember three sample sessions, then ask about them
 	@$(BIN)/python -m memoryd.demo
 
+# Three processes for two cores, because many tests wait for a program that they started.
 test: $(STAMP) ## the fast test suite (under 3 minutes on two cores)
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(BIN)/python -m pytest -n 3 --dist loadfile
 
 test-all: $(STAMP) ## the slow tests too
 	$(BIN)/python -m pytest -m 'not e2e'
@@ -42,7 +43,7 @@ test-all: $(STAMP) ## the slow tests too
 COVERED := tests/memoryd/api tests/memoryd/citations tests/memoryd/cli tests/memoryd/recall tests/memoryd/router \
 	tests/memeval/reporting tests/memeval/claudecode
 coverage: $(STAMP) ## the share of lines that the fast tests and some slow ones run (at least 95 %)
-	$(BIN)/python -m pytest -n 2 --dist loadfile --hypothesis-profile=thorough --cov --cov-report= --cov-fail-under=0
+	$(BIN)/python -m pytest -n 3 --dist loadfile --hypothesis-profile=thorough --cov --cov-report= --cov-fail-under=0
 	$(BIN)/python -m pytest -n 2 -m 'slow and not e2e' --cov --cov-append --cov-report term:skip-covered $(COVERED)
 
 # First paint and redaction are timed on a machine that does nothing else; the other slow tests share it.
@@ -77,7 +78,7 @@ $(GEMINI_BIN):
 
 e2e: $(STAMP) $(CLAUDE_BIN) $(OPENCODE_BIN) $(CODEX_BIN) $(GEMINI_BIN) ## drive the real clients against a scripted model
 	CLAUDE_BIN='$(CLAUDE_BIN)' OPENCODE_BIN='$(OPENCODE_BIN)' CODEX_BIN='$(CODEX_BIN)' GEMINI_BIN='$(GEMINI_BIN)' \
-		$(BIN)/python -m pytest -m e2e
+		$(BIN)/python -m pytest -n 2 --dist loadfile -m e2e
 
 wheel: $(STAMP) ## build the wheel, install it in an empty environment, and run its demo there
 	rm -rf .cache/wheel .cache/empty

@@ -236,7 +236,7 @@ def test_a_day_dream_that_fails_or_waits_is_reported_everywhere_and_a_resume_com
     assert "1 day dreams failed" in page and reason in page
     if reason == "401":
         refused = bench(model, folder, *[flag for flag in flags if flag != "--no-probe"])
-        assert refused.returncode == 2 and "reader (endpoint) does not answer" in refused.stderr
+        assert refused.returncode == 2 and "reader (endpoint) does not respond" in refused.stderr
     model.refuses_reader = Trouble()
     resumed = bench(model, folder, "--resume", "g", "--no-probe")
     assert resumed.returncode == 0, resumed.stderr
