@@ -158,7 +158,8 @@ class Ways:
             self.service.write(replace(new, content="Nothing of the sort."))
             path = self.service.path_of(new.id)
             assert path is not None
-            path.write_text(path.read_text("utf-8").replace("Nothing of the sort.", new.content), "utf-8")
+            front_matter, _, _ = path.read_text("utf-8").rpartition("Nothing of the sort.")
+            path.write_text(f"{front_matter}{new.content}\n", "utf-8")
         self.service.sync()
         return self.dreamt(pairs)
 
