@@ -40,7 +40,7 @@ from memoryd.stores.fulltext import (
     searchable,
     word_hit,
 )
-from memoryd.stores.layout import SUFFIX, canonical_path
+from memoryd.stores.layout import canonical_path, id_in_name
 from memoryd.stores.memory_file import StoredFile
 from memoryd.stores.outbox import Outbox, QueuedWrite
 from memoryd.stores.prefetch import PrefetchCache
@@ -475,7 +475,7 @@ class PostgresStore:
 
     def read_file(self, relative: str) -> bytes | None:
         """Return the text of the memory whose file would have this path, or None."""
-        file = self.file_of(_id_of(relative))
+        file = self.file_of(id_in_name(relative))
         return file.data if file is not None and file.path == relative else None
 
     def put_files(self, files: Mapping[str, bytes | None], mtimes_ns: Mapping[str, int]) -> list[Path]:
@@ -484,8 +484,8 @@ class PostgresStore:
         Raises:
             DatabaseUnavailable: The database can't be reached. Nothing was changed.
         """
-        texts = {_id_of(path): data.decode() for path, data in files.items() if data is not None}
-        gone = sorted({_id_of(path) for path in files} - texts.keys())
+        texts = {id_in_name(path): data.decode() for path, data in files.items() if data is not None}
+        gone = sorted({id_in_name(path) for path in files} - texts.keys())
         self._live(lambda session: self._put_texts(session, texts, gone))
         self._backlog |= dict.fromkeys([*texts, *gone])
         return []
@@ -973,10 +973,6 @@ def _markdown_of(item: MemoryItem, row: _Row | None) -> str:
 
 def _parsed(id: str, markdown: str) -> MemoryItem:
     return memory_file.read(markdown.encode(), id, f"{id}.md", 0).item
-
-
-def _id_of(relative: str) -> str:
-    return relative.rpartition("/")[2].removesuffix(SUFFIX)
 
 
 def _made_from(item: MemoryItem) -> str:
