@@ -33,6 +33,8 @@ LEFT_OUT = {
     "memoryd.language.cues.negation": "takes the name of a language",
     "memoryd.language.cues.content": "its second text is the name of a language",
     "memoryd.stores.vector_cache.": "takes a model's name",
+    "memoryd.guard.messages.is_in": "its first text is the name of a language",
+    "memoryd.guard.rules.": "its text is a rule of up to 600 characters: compile_rule, which is measured, refuses longer ones",
 }
 SEEDS = (
     "<private>",
