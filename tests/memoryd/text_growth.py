@@ -34,7 +34,13 @@ LEFT_OUT = {
     "memoryd.language.cues.content": "its second text is the name of a language",
     "memoryd.stores.vector_cache.": "takes a model's name",
     "memoryd.guard.messages.is_in": "its first text is the name of a language",
-    "memoryd.guard.rules.": "its text is a rule of up to 600 characters: compile_rule, which is measured, refuses longer ones",
+    **dict.fromkeys(
+        [
+            f"memoryd.guard.rules.{name}."
+            for name in ("branches", "commands", "companions", "content", "messages", "objects", "paths", "placement", "senses")
+        ],
+        "its text is a rule of up to 600 characters: compile_rule, which is measured, refuses longer ones",
+    ),
 }
 SEEDS = (
     "<private>",
