@@ -61,11 +61,11 @@ class Codex(ClientAdapter):
 
     def open_log(self, path: Path) -> BinaryIO:
         """Return the session's complete lines in Claude Code's format. Raises OSError."""
-        return codex_log.open_session(path)
+        return codex_log.FILES.open(path)
 
     def log_status(self, path: Path) -> LogStatus:
         """Return the size of the converted lines. Raises OSError."""
-        return codex_log.session_status(path)
+        return codex_log.FILES.status(path)
 
     def log_mark(self, path: Path) -> int:
         """Return the size of the file. Raises OSError."""
@@ -73,7 +73,7 @@ class Codex(ClientAdapter):
 
     def offset_of_mark(self, path: Path, mark: int) -> int:
         """Return the size of what the first bytes of the file are converted to. Raises OSError."""
-        return codex_log.converted_size(path, mark)
+        return codex_log.FILES.converted_size(path, mark)
 
     def log_folder(self, path: Path) -> str:
         """Return the folder from the log's first line."""

@@ -9,18 +9,16 @@ neither types nor events: there, only texts that Codex does not mark as its own 
 from __future__ import annotations
 
 import hashlib
-import io
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import orjson
 
-from memoryd.clients.base import LogStatus
+from memoryd.clients.converted import ConvertedFiles, complete_lines, loaded
 from memoryd.clients.lines import TEXT_CHARS, VALUE_CHARS, bounded, cut, mapping
 
 LINE_BYTES = 16_000_000  # longer lines hold images
@@ -56,22 +54,6 @@ class SessionHead:
     is_subagent: bool = False
 
 
-def open_session(path: Path) -> BinaryIO:
-    """Return the session's lines. Raises OSError."""
-    return io.BytesIO(_converted(path, *_version(path)))
-
-
-def session_status(path: Path) -> LogStatus:
-    """Return the size of the session's lines, and when the file was changed. Raises OSError."""
-    status = path.stat()
-    return LogStatus(_size(path, *_version(path)), max(status.st_mtime, status.st_ctime))
-
-
-def converted_size(path: Path, size: int) -> int:
-    """Return the size of the session's lines that the first bytes of the file hold. Raises OSError."""
-    return len(_convert(path, size))
-
-
 def session_head(path: Path) -> SessionHead:
     """Return what the first line of a file says. It is empty if the file can't be read."""
     try:
@@ -79,7 +61,7 @@ def session_head(path: Path) -> SessionHead:
             line = stream.readline(LINE_BYTES)
     except OSError:
         return SessionHead()
-    kind, payload = _parts(_loaded(line))
+    kind, payload = _parts(loaded(line))
     return SessionHead(str(payload.get("cwd", "")), _is_subagent(payload)) if kind == "session_meta" else SessionHead()
 
 
@@ -112,46 +94,11 @@ def _edit(change: str, path: str, lines: list[str]) -> tuple[str, dict[str, Any]
     return "Edit", {"file_path": path, "old_string": old, "new_string": "" if change == "Delete" else new}
 
 
-def _version(path: Path) -> tuple[int, int]:
-    status = path.stat()
-    return status.st_size, status.st_mtime_ns
-
-
-@lru_cache(maxsize=4)
-def _converted(path: Path, size: int, changed: int) -> bytes:
-    """Convert a file. A day dream opens the same version of it several times."""
-    return _convert(path, size)
-
-
 def _convert(path: Path, size: int) -> bytes:
     conversion = _CodexConversion(id_in_name(path.stem))
-    for line in _complete_lines(path, size):
+    for line in complete_lines(path, size, LINE_BYTES):
         conversion.take(line)
     return b"".join(orjson.dumps(line) + b"\n" for line in conversion.lines)
-
-
-@lru_cache(maxsize=512)
-def _size(path: Path, size: int, changed: int) -> int:
-    return len(_converted(path, size, changed))
-
-
-def _complete_lines(path: Path, size: int) -> Iterator[bytes]:
-    if not path.is_file():  # reading from a pipe would block
-        raise OSError("not a regular file")
-    with path.open("rb") as stream:
-        while (line := stream.readline(LINE_BYTES)) and stream.tell() <= size:
-            if line.endswith(b"\n"):
-                yield line
-            else:
-                while (rest := stream.readline(LINE_BYTES)) and not rest.endswith(b"\n"):
-                    pass
-
-
-def _loaded(line: bytes) -> Mapping[str, Any]:
-    try:
-        return mapping(orjson.loads(line))
-    except orjson.JSONDecodeError:
-        return {}
 
 
 def _parts(entry: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
@@ -185,7 +132,7 @@ class _CodexConversion:
         """Convert one line of the file."""
         if _IRRELEVANT.search(raw[:_HEAD_BYTES]):
             return
-        entry = _loaded(raw)
+        entry = loaded(raw)
         kind, payload = _parts(entry)
         if isinstance(entry.get("timestamp"), str):
             self.at = entry["timestamp"]
@@ -335,7 +282,7 @@ def _command(given: Mapping[str, Any]) -> str:
 def _output(output: Any) -> tuple[str, bool]:
     """Return the text of a tool's output, and whether the tool failed."""
     if isinstance(output, str) and output.startswith('{"output":'):  # versions of 2025
-        values = _loaded(output.encode("utf-8", "surrogateescape"))
+        values = loaded(output.encode("utf-8", "surrogateescape"))
         code = mapping(values.get("metadata")).get("exit_code")
         return str(values.get("output", "")), code not in (0, None)
     if isinstance(output, Mapping):
@@ -345,3 +292,6 @@ def _output(output: Any) -> tuple[str, bool]:
         code = _EXIT_CODE.search(head[0])
         return text[head.end() :].lstrip("\n"), code is not None and code[1] != "0"
     return text, False
+
+
+FILES = ConvertedFiles(_convert)

@@ -58,11 +58,11 @@ class Gemini(ClientAdapter):
 
     def open_log(self, path: Path) -> BinaryIO:
         """Return the session's messages as lines in Claude Code's format. Raises OSError."""
-        return gemini_log.open_session(path)
+        return gemini_log.FILES.open(path)
 
     def log_status(self, path: Path) -> LogStatus:
         """Return the size of the converted lines. Raises OSError."""
-        return gemini_log.session_status(path)
+        return gemini_log.FILES.status(path)
 
     def log_mark(self, path: Path) -> int:
         """Return the size of the file. Raises OSError."""

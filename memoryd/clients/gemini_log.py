@@ -10,17 +10,15 @@ was typed is in `displayContent` if it differs from what the model was given.
 from __future__ import annotations
 
 import hashlib
-import io
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import orjson
 
-from memoryd.clients.base import LogStatus
+from memoryd.clients.converted import ConvertedFiles, complete_lines, loaded
 from memoryd.clients.lines import TEXT_CHARS, VALUE_CHARS, bounded, cut, mapping
 
 FILE_BYTES = 200_000_000
@@ -57,24 +55,12 @@ _UNTRUSTED = re.compile(r"\A<untrusted_context>\n?|\n?</untrusted_context>\s{0,8
 _EXIT_CODE = re.compile(r"^Exit Code: (-?\d{1,9})$", re.MULTILINE)
 
 
-def open_session(path: Path) -> BinaryIO:
-    """Return the session's lines. Raises OSError."""
-    status = path.stat()
-    return io.BytesIO(_converted(path, status.st_size, status.st_mtime_ns))
-
-
-def session_status(path: Path) -> LogStatus:
-    """Return the size of the session's lines, and when the file was changed. Raises OSError."""
-    status = path.stat()
-    return LogStatus(_size(path, status.st_size, status.st_mtime_ns), max(status.st_mtime, status.st_ctime))
-
-
 def converted_size(path: Path, size: int) -> int:
     """Return the size of the session's lines that the first bytes of the file hold. Raises OSError.
 
     The old format is rewritten as a whole, so all that it holds now counts.
     """
-    return len(_convert(path, path.stat().st_size if path.suffix == ".json" else size))
+    return FILES.converted_size(path, path.stat().st_size if path.suffix == ".json" else size)
 
 
 def session_id(path: Path) -> str:
@@ -123,43 +109,19 @@ def tool_call(name: str, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]
     return TOOLS.get(name, name), values
 
 
-@lru_cache(maxsize=4)
-def _converted(path: Path, size: int, changed: int) -> bytes:
-    """Convert a file. A day dream opens the same version of it several times."""
-    return _convert(path, size)
-
-
 def _convert(path: Path, size: int) -> bytes:
-    if not path.is_file():  # reading from a pipe would block
-        raise OSError("not a regular file")
     conversion = _GeminiConversion(path.stem, project_folder(path))
     for record in _records(path, size):
         conversion.take(record)
     return b"".join(orjson.dumps(line) + b"\n" for _, line in conversion.lines)
 
 
-@lru_cache(maxsize=512)
-def _size(path: Path, size: int, changed: int) -> int:
-    return len(_converted(path, size, changed))
-
-
 def _records(path: Path, size: int) -> Iterator[Mapping[str, Any]]:
-    """Yield the records of a file. The last line is left out while it is being written."""
-    with path.open("rb") as stream:
-        if path.suffix == ".json":
-            yield _loaded(stream.read(FILE_BYTES))
-            return
-        while (line := stream.readline(FILE_BYTES)) and stream.tell() <= size:
-            if line.endswith(b"\n"):
-                yield _loaded(line)
-
-
-def _loaded(data: bytes) -> Mapping[str, Any]:
-    try:
-        value = orjson.loads(data)
-    except orjson.JSONDecodeError:
-        return {}
-    return value if isinstance(value, Mapping) else {}
+    if path.suffix == ".json":
+        with path.open("rb") as stream:
+            yield loaded(stream.read(FILE_BYTES))
+    else:
+        yield from map(loaded, complete_lines(path, size, FILE_BYTES))
 
 
 @dataclass(slots=True)
@@ -268,3 +230,6 @@ def _results(result: Any) -> Iterator[str]:
         text = response.get("output", response.get("error"))
         if isinstance(text, str):
             yield _UNTRUSTED.sub("", text)
+
+
+FILES = ConvertedFiles(_convert)
