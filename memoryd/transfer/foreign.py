@@ -169,7 +169,7 @@ def read_basic_memory(path: Path) -> Reading:
             yield note
             continue
         relative, title = file.relative_to(path).as_posix(), note.title or file.stem
-        linked = tuple(dict.fromkeys(match["target"].strip() for match in _WIKI_LINK.finditer(note.body)))[:12]
+        linked = _linked(note)
         prose: list[str] = []
         number = 0
         for statement in statements(note.body):
@@ -184,6 +184,11 @@ def read_basic_memory(path: Path) -> Reading:
             yield Found(
                 f"{title}: {text}", relative, str(file), Kind.NOTE, at=note.at, tags=note.tags, entities=linked, keys=(title,)
             )
+
+
+def _linked(note: _Note) -> tuple[str, ...]:
+    """Return the first notes to which a note links."""
+    return tuple(dict.fromkeys(match["target"].strip() for match in _WIKI_LINK.finditer(note.body)))[:12]
 
 
 def _basic_observation(
@@ -206,7 +211,7 @@ def read_obsidian(path: Path) -> Reading:
             yield note
             continue
         relative, title = file.relative_to(path).as_posix(), note.title or file.stem
-        linked = tuple(dict.fromkeys(match["target"].strip() for match in _WIKI_LINK.finditer(note.body)))[:12]
+        linked = _linked(note)
         tags = tuple(dict.fromkeys((*note.tags, *(match["tag"] for match in _HASHTAG.finditer(note.body)))))[:8]
         for number, (heading, text) in enumerate(_sections(note.body)):
             key = f"{relative}#{number}" if number else relative

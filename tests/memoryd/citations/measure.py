@@ -6,7 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from memoryd.citations.check import CodeCheck, overall
+from benchmarks.staleness import states
 from tests.memoryd.citations.test_generated_repository import grown
 
 
@@ -15,13 +15,8 @@ def main(seeds: list[int]) -> None:
     right = total = 0
     for seed in seeds:
         with tempfile.TemporaryDirectory() as folder:
-            repository = grown(Path(folder) / "r", seed)
-            for branch in sorted(repository.branches):
-                repository.checkout(branch)
-                check = CodeCheck()
-                for learnt in repository.learnt:
-                    found = overall(check.thorough(repository.root, learnt.cites))
-                    total, right = total + 1, right + (found.state is repository.expected(learnt))
+            found = states(grown(Path(folder) / "r", seed))
+        right, total = right + found[0], total + found[1]
     print(f"{right} of {total} right")
 
 

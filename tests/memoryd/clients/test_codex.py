@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from memoryd.clients.base import System
 from memoryd.clients.codex import Codex
 from memoryd.clients.codex_log import patch_edits
-from memoryd.clients.registry import client_of_log, foreign_client, log_status, open_log
+from memoryd.clients.registry import client_of_log, foreign_client
 from memoryd.core.state import Cursor
 from memoryd.core.tool_calls import Permission, ToolReply
 from memoryd.core.types import Turn, TurnKind
-from memoryd.daydream.transcript import cursor_at_end, first_folder, read_all, read_transcript
+from memoryd.daydream.transcript import first_folder, read_all, read_transcript
 
 ID = "01a226e3-f55a-7951-beba-fe04cc29e19e"
 PATCH = """\
@@ -164,32 +164,6 @@ def test_an_old_fork_repeats_nothing(tmp_path: Path) -> None:
     fork.prompt("Use port 8080.")
     fork.prompt("Use port 9090.")
     assert [turn.text for turn in read_transcript(fork.path, Cursor(""), known=known.__contains__).turns] == ["Use port 9090."]
-
-
-def test_what_was_said_while_memory_was_off_is_passed_over_without_opening_the_log(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    log = Rollout(tmp_path)
-    log.prompt("Never read this.")
-    with monkeypatch.context() as patched:
-        patched.setattr(Path, "open", lambda *_arguments: pytest.fail("the log was opened"))
-        cursor = cursor_at_end(str(log.path), "s")
-    assert cursor is not None
-    log.prompt("Memory is on again.")
-    assert [turn.text for turn in read_transcript(log.path, cursor).turns] == ["Memory is on again."]
-
-
-def test_a_session_only_grows_and_an_unfinished_line_is_left_for_later(tmp_path: Path) -> None:
-    log = Rollout(tmp_path)
-    log.prompt("Use port 8080.")
-    before, piece = open_log(log.path).read(), read_transcript(log.path, Cursor(str(log.path)))
-    log.prompt("Use port 9090 for the metrics.")
-    whole = log.path.read_bytes()
-    log.path.write_bytes(whole + b'{"timestamp": "2026')
-    assert open_log(log.path).read().startswith(before)
-    assert log_status(log.path).size == len(open_log(log.path).read())
-    later = read_transcript(log.path, piece.cursor)
-    assert [turn.text for turn in later.turns] == ["Use port 9090 for the metrics."] and not later.reset
 
 
 VALUES = (

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 from memoryd.clients.base import System
 from memoryd.clients.gemini import Gemini
-from memoryd.clients.registry import client_of_log, foreign_client, log_status, open_log
-from memoryd.core.state import Cursor
+from memoryd.clients.registry import client_of_log, foreign_client
 from memoryd.core.tool_calls import Permission, ToolReply
 from memoryd.core.types import Turn, TurnKind
-from memoryd.daydream.transcript import cursor_at_end, first_folder, read_all, read_transcript
+from memoryd.daydream.transcript import first_folder, read_all
 
 HEAD = {"sessionId": "dcbf3a2d-3913-46e4-8a12-b12a25224c46", "projectHash": "76", "kind": "main"}
 
@@ -130,31 +129,6 @@ def test_subagents_and_the_old_format_are_read_as_what_they_are(tmp_path: Path) 
     assert list(Gemini().past_logs(system)) == [old]
     continued.write_text(json.dumps(HEAD) + "\n")
     assert list(Gemini().past_logs(system)) == [continued]
-
-
-def test_what_was_said_while_memory_was_off_is_passed_over_without_opening_the_log(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    log = Recording(tmp_path)
-    log.prompt("Never read this.")
-    with monkeypatch.context() as patched:
-        patched.setattr(Path, "open", lambda *_arguments: pytest.fail("the log was opened"))
-        cursor = cursor_at_end(str(log.path), "s")
-    assert cursor is not None
-    log.prompt("Memory is on again.")
-    assert [turn.text for turn in read_transcript(log.path, cursor).turns] == ["Memory is on again."]
-
-
-def test_a_session_only_grows_and_an_unfinished_line_is_left_for_later(tmp_path: Path) -> None:
-    log = Recording(tmp_path)
-    log.prompt("Use port 8080.")
-    before, piece = open_log(log.path).read(), read_transcript(log.path, Cursor(str(log.path)))
-    log.prompt("Use port 9090 for the metrics.")
-    log.path.write_bytes(log.path.read_bytes() + b'{"id": "m9", "type": "us')
-    assert open_log(log.path).read().startswith(before)
-    assert log_status(log.path).size == len(open_log(log.path).read())
-    later = read_transcript(log.path, piece.cursor)
-    assert [turn.text for turn in later.turns] == ["Use port 9090 for the metrics."] and not later.reset
 
 
 VALUES = st.none() | st.text() | st.integers(-9, 9) | st.lists(st.just({"text": 1, "id": []})) | st.just({"id": {}, "text": "x"})
