@@ -35,7 +35,7 @@ BETWEEN_TURNS = timedelta(seconds=20)
 class GuardedProject:
     """A project whose sessions have been read, and its guard. Not thread-safe.
 
-    Its folder is always created anew, because rereading the sessions is faster than finding out how far an interrupted run got.
+    Its folder is always recreated because rereading the sessions is faster than finding out how far an interrupted run got.
     """
 
     def __init__(self, folder: Path, settings: Settings, embedder: Embedder, sessions: Sequence[Session]) -> None:

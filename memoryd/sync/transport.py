@@ -106,12 +106,12 @@ class GitRepository:
         done = self._run("push", "--quiet", "origin", f"HEAD:refs/heads/{branch}")
         if done.returncode == 0:
             return True
-        told = done.stderr.decode("utf-8", "replace")
+        stderr = done.stderr.decode("utf-8", "replace")
         if any(
-            word in told for word in ("rejected", "fetch first", "non-fast-forward", "cannot lock ref", "failed to update ref")
+            word in stderr for word in ("rejected", "fetch first", "non-fast-forward", "cannot lock ref", "failed to update ref")
         ):
             return False
-        raise self._failed("push", told)
+        raise self._failed("push", stderr)
 
     def _branch(self) -> str:
         """Return the remote's only or usual branch, or an empty string if the repository is empty."""
@@ -144,8 +144,8 @@ class GitRepository:
         except subprocess.TimeoutExpired as error:
             raise StoreError(f"git {arguments[0]} took longer than {GIT_SECONDS:.0f} s.", fix="Check the network.") from error
 
-    def _failed(self, command: str, told: str) -> StoreError:
-        what = shorten(one_line(without_password(told)), 300)
+    def _failed(self, command: str, stderr: str) -> StoreError:
+        what = shorten(one_line(without_password(stderr)), 300)
         return StoreError(
             f"git {command} failed: {what}", fix="Check the address, the network and your access to the repository."
         )
