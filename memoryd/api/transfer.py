@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from memoryd.transfer.foreign import Format
 
 # The names of memoryd.transfer.foreign.FORMATS, which is slow to import.
-FORMAT_NAMES = ("claude-mem", "codex", "gemini", "cursor", "rules", "obsidian", "basic-memory", "letta", "mem0")
+FORMAT_NAMES = ("claude-mem", "codex", "gemini", "cursor", "rules", "obsidian", "letta", "basic-memory", "mem0")
 
 
 @request

@@ -6,6 +6,7 @@ leaves out, and survives records of later versions: unknown fields are ignored.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -133,7 +134,8 @@ def read_claude_mem(path: Path) -> Reading:
             key = f"summary-{row['id']}"
             at = _moment(row.get("created_at_epoch") or row.get("created_at"))
             asked = tuple(filter(None, [shorten(_line(row.get("request")), 300)]))
-            yield Found(learned, key, f"{path}#{key}", Kind.FACT, project=str(row.get("project") or ""), at=at, keys=asked)
+            project = str(row.get("merged_into_project") or row.get("project") or "")
+            yield Found(learned, key, f"{path}#{key}", Kind.FACT, project=project, at=at, keys=asked)
 
 
 def _observation(row: Mapping[str, Any]) -> str:
@@ -180,7 +182,7 @@ def read_basic_memory(path: Path) -> Reading:
             elif not (statement.is_bullet and _RELATION.match(statement.text)):
                 prose.append(statement.text)
         if prose:
-            text = shorten(" ".join(prose), MAX_STATEMENT)
+            text = shorten(_shown_links(" ".join(prose)), MAX_STATEMENT)
             yield Found(
                 f"{title}: {text}", relative, str(file), Kind.NOTE, at=note.at, tags=note.tags, entities=linked, keys=(title,)
             )
@@ -198,7 +200,7 @@ def _basic_observation(
     tags = tuple(dict.fromkeys((*note.tags, *(found["tag"] for found in _HASHTAG.finditer(text)))))
     context = _CONTEXT.search(text)
     text = _HASHTAG.sub("", text[: context.start()] if context else text).strip()
-    text = one_line(f"{text} ({context['context']})" if context else text)
+    text = _shown_links(one_line(f"{text} ({context['context']})" if context else text))
     kind = _KIND_OF_CATEGORY.get(category, Kind.FACT)
     key, keys = f"{relative}#{number}", (title,)
     return Found(text, key, f"{file}#{number}", kind, _polarity(kind, text), "", note.at, tags[:8], (title, *linked)[:12], keys)
@@ -254,6 +256,7 @@ class _Note:
     tags: tuple[str, ...]
     aliases: tuple[str, ...]
     at: datetime
+    description: str = ""
 
 
 def _notes(folder: Path) -> Iterator[tuple[Path, _Note | LeftOut]]:
@@ -275,9 +278,8 @@ def _note_of(file: Path) -> _Note | LeftOut:
     if not body.strip():
         return LeftOut(str(file), "it has no text")
     at = _moment(values.get("created") or values.get("date")) or written
-    return _Note(
-        body, _line(values.get("title")), tuple(_texts(values.get("tags")))[:8], tuple(_texts(values.get("aliases")))[:4], at
-    )
+    tags, aliases = tuple(_texts(values.get("tags")))[:8], tuple(_texts(values.get("aliases")))[:4]
+    return _Note(body, _line(values.get("title")), tags, aliases, at, _line(values.get("description")))
 
 
 def _document(file: Path) -> tuple[Mapping[str, Any], str]:
@@ -313,6 +315,11 @@ def _markdown_files(folder: Path) -> list[Path]:
 # mem0: what `get_all` returns as JSON, or the database of changes that it keeps locally
 
 
+# The histories of mem0 for Python and for JavaScript. Each names its columns and times differently.
+_MEM0_TABLES = (("history", "new_memory", "event"), ("memory_history", "new_value", "action"))
+_MEM0_TIMES = ("updated_at", "updatedAt", "created_at", "createdAt")
+
+
 def read_mem0(path: Path) -> Reading:
     """Read memories of mem0 from a file with the result of `get_all`, or from its history database."""
     for number, record in enumerate(_mem0_history(path) if _is_database(path) else _records(path), 1):
@@ -325,43 +332,44 @@ def read_mem0(path: Path) -> Reading:
         assert isinstance(metadata, Mapping)
         category = str(metadata.get("type") or metadata.get("category") or "").casefold()
         kind = _KIND_OF_CATEGORY.get(category, Kind.FACT)
-        at = _moment(record.get("updated_at") or record.get("created_at"))
+        at = next(filter(None, (_moment(record.get(name)) for name in _MEM0_TIMES)), None)
         tags = tuple(_texts(record.get("categories")))[:8]
         yield Found(content, key, f"{path}#{key}", kind, _polarity(kind, content), _line(metadata.get("project")), at, tags)
 
 
 def _mem0_history(path: Path) -> list[dict[str, Any]]:
     """Return the last state of each memory that was not deleted."""
-    columns = _columns(path, "history")
-    if not {"memory_id", "new_memory"} <= set(columns):
+    table = _mem0_table(path)
+    if table is None:
         raise InputError(f"{path} is not a history of mem0.", fix="Name ~/.mem0/history.db, or a JSON file with the memories.")
+    name, text, event = table
     last: dict[str, dict[str, Any]] = {}
-    for row in _rows(path, "history", columns):
-        gone = str(row.get("event")) == "DELETE" or row.get("is_deleted")
-        last[str(row["memory_id"])] = {} if gone else {**row, "id": row["memory_id"], "memory": row["new_memory"]}
+    for row in _rows(path, name, _columns(path, name)):
+        gone = str(row.get(event)) == "DELETE" or row.get("is_deleted")
+        last[str(row["memory_id"])] = {} if gone else {**row, "id": row["memory_id"], "memory": row[text]}
     return [row for row in last.values() if row]
 
 
-# Letta: an agent file (.af) or a list of blocks or passages
+def _mem0_table(path: Path) -> tuple[str, str, str] | None:
+    """Return the table of mem0's history with its columns of the new text and the event, or None if there is none."""
+    return next((found for found in _MEM0_TABLES if {"memory_id", found[1]} <= set(_columns(path, found[0]))), None)
+
+
+# Letta: an agent file (.af), a list of blocks or passages, or the folder of Markdown blocks that Letta Code writes
 
 
 def read_letta(path: Path) -> Reading:
-    """Read the memory blocks and passages of a Letta agent file. Its persona describes the agent and is left out."""
+    """Read the memory blocks and passages of a Letta agent file or folder. Its persona describes the agent and is left out."""
+    if path.is_dir():
+        yield from _letta_folder(path)
+        return
     whole = _json(path)
     blocks = _entries(whole, "blocks") or _entries(whole, "core_memory")
     for agent in _entries(whole, "agents"):
         blocks += [block for block in _entries(agent, "memory_blocks") if block not in blocks]
     for number, block in enumerate(blocks, 1):
         label = str(block.get("label") or block.get("name") or f"block-{number}")
-        if label == "persona":
-            yield LeftOut(f"{path}#persona", "it describes the agent and not you or your work")
-            continue
-        kind = Kind.PREFERENCE if label == "human" else Kind.FACT
-        for place, statement in enumerate(statements(str(block.get("value") or "")), 1):
-            key, keys = f"{label}-{place}", tuple(filter(None, [_line(block.get("description"))]))
-            yield Found(
-                statement.text, key, f"{path}#{label}", kind, _polarity(kind, statement.text), keys=keys[:1], tags=(label,)
-            )
+        yield from _letta_block(label, str(block.get("value") or ""), _line(block.get("description")), f"{path}#{label}")
     passages = _entries(whole, "passages") or _entries(whole, "archival_memory")
     passages = passages or (_records(path) if isinstance(whole, list) and not blocks else [])
     for number, passage in enumerate(passages, 1):
@@ -370,6 +378,30 @@ def read_letta(path: Path) -> Reading:
             yield Found(
                 text, key, f"{path}#{key}", at=_moment(passage.get("created_at")), tags=tuple(_texts(passage.get("tags")))[:8]
             )
+
+
+def _letta_block(label: str, value: str, description: str, where: str, at: datetime | None = None) -> Reading:
+    if label.rpartition("/")[2] == "persona":
+        yield LeftOut(where, "it describes the agent and not you or your work")
+        return
+    kind = Kind.PREFERENCE if label.rpartition("/")[2] == "human" else Kind.FACT
+    keys = (description,) if description else ()
+    for place, statement in enumerate(statements(value), 1):
+        polarity = _polarity(kind, statement.text)
+        yield Found(statement.text, f"{label}-{place}", where, kind, polarity, at=at, keys=keys, tags=(label,))
+
+
+def _letta_folder(path: Path) -> Reading:
+    """Read the memory of Letta Code: one Markdown file a block, with its description in the front matter. Skills are left out."""
+    for file in _markdown_files(path):
+        label = file.relative_to(path).with_suffix("").as_posix()
+        if label.startswith("skills/"):
+            continue
+        note = _note_of(file)
+        if isinstance(note, LeftOut):
+            yield note
+        else:
+            yield from _letta_block(label, note.body, note.description, str(file), note.at)
 
 
 # Codex: the handbook that it writes, and its instructions
@@ -603,9 +635,17 @@ def _is_json_with(path: Path, *names: str) -> bool:
     return isinstance(whole, Mapping) and any(_entries(whole, name) for name in names)
 
 
+def _is_letta(path: Path) -> bool:
+    if path.is_dir():
+        return any(_holds(folder, ["persona.md"]) and _holds(folder, ["human.md"]) for folder in (path, path / "system"))
+    return path.suffix == ".af" or _is_json_with(path, "blocks", "core_memory", "passages")
+
+
 def _is_mem0(path: Path) -> bool:
-    if _has_table(path, "history"):
-        return True
+    if _is_database(path):
+        with contextlib.suppress(StoreError):
+            return _mem0_table(path) is not None
+        return False
     if not path.is_file() or path.suffix not in (".json", ".jsonl"):
         return False
     return any("memory" in record for record in _records(path)[:20])
@@ -615,7 +655,7 @@ FORMATS: tuple[Format, ...] = (
     Format(
         "claude-mem",
         "claude-mem",
-        lambda system, cwd: [system.user_home / ".claude-mem" / "claude-mem.db"],
+        lambda system, cwd: [system.folder("CLAUDE_MEM_DATA_DIR", ".claude-mem") / "claude-mem.db"],
         lambda path: _has_table(path, "observations"),
         read_claude_mem,
     ),
@@ -651,20 +691,20 @@ FORMATS: tuple[Format, ...] = (
         "obsidian", "an Obsidian vault", lambda system, cwd: [], lambda path: _holds(path, [".obsidian"]), read_obsidian
     ),
     Format(
-        "basic-memory",
-        "basic-memory",
-        lambda system, cwd: [system.user_home / "basic-memory"],
-        _is_basic_memory,
-        read_basic_memory,
-    ),
-    Format(
         "letta",
         "a Letta agent file",
         lambda system, cwd: [],
-        lambda path: path.suffix == ".af" or _is_json_with(path, "blocks", "core_memory", "passages"),
+        _is_letta,
         read_letta,
     ),
-    Format("mem0", "mem0", lambda system, cwd: [system.user_home / ".mem0" / "history.db"], _is_mem0, read_mem0),
+    Format(
+        "basic-memory",
+        "basic-memory",
+        lambda system, cwd: [system.folder("BASIC_MEMORY_HOME", "basic-memory")],
+        _is_basic_memory,
+        read_basic_memory,
+    ),
+    Format("mem0", "mem0", lambda system, cwd: [system.folder("MEM0_DIR", ".mem0") / "history.db"], _is_mem0, read_mem0),
 )  # fmt: skip
 NAMES = tuple(format.name for format in FORMATS)
 

@@ -8,7 +8,7 @@ import stat
 import tarfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
@@ -65,7 +65,7 @@ def import_export(service: Orchestrator, source: Path) -> dict[str, Any]:
         if held is not None:
             counts["known" if item_digest(held) == item_digest(item) else "different"] += 1
             continue
-        batch.append(item)
+        batch.append(_without_review(item))
         if len(batch) >= BATCH:
             counts["new"] += len(service.write_many(batch))
             batch.clear()
@@ -77,6 +77,14 @@ def import_export(service: Orchestrator, source: Path) -> dict[str, Any]:
             fix="Give a .tar.gz or .jsonl file written by 'memoryd export'.",
         )
     return counts
+
+
+def _without_review(item: MemoryItem) -> MemoryItem:
+    """Return a team's memory as an import. Only what is on a default branch was reviewed, and a file can claim anything."""
+    if item.source is not Source.TEAM:
+        return item
+    scope = Scope.PROJECT if item.project else Scope.USER
+    return replace(item, source=Source.IMPORT, scope=scope if item.scope is Scope.TEAM else item.scope)
 
 
 def _first_problem(counts: dict[str, Any]) -> str:
@@ -395,6 +403,7 @@ class Importer:
         """
         out = TakenIn()
         held, tombstones = self._held()
+        ids = {item.id for items in held.values() for item in items}  # A memory that was moved or reworded keeps its id.
         removed: dict[str, _Tombstones] = {}
         seen: set[str] = set()
         for found in _readable(format, source):
@@ -407,7 +416,7 @@ class Importer:
                 continue
             if found.rules_file:
                 out.rules_files[found.rules_file] = owner
-            if item.id in seen or self._known(item, held):
+            if item.id in seen or item.id in ids or self._known(item, held):
                 out.known += item.id not in seen
             elif tombstones.forbids(item) or self._removed(owner, removed).forbids(item):
                 out.forgotten += 1

@@ -316,3 +316,19 @@ def test_a_dream_leaves_the_teams_memories_as_they_are(ada: Member, bob: Member)
     items = [hit.item for hit in service.search(Query(sources=(Source.TEAM,), statuses=tuple(Status)), 10)]
     assert {(item.scope, item.status, item.kind) for item in items} == {(Scope.TEAM, Status.ACTIVE, Kind.RULE)}
     assert all(isinstance(item, MemoryItem) and item.evidence.commit for item in items)
+
+
+def test_what_an_archive_calls_the_teams_is_an_import(ada: Member, bob: Member, tmp_path: Path) -> None:
+    ada.commit(".memory/a.md", f"---\nkind: rule\n---\n{RULE}\n")
+    git(bob.clone, "pull", "-q")
+    assert bob.team() == [RULE] and RULE in bob.rules()
+    bob.call("export", path=str(tmp_path / "all.jsonl"))
+    bob.call("team_leave")
+    git(bob.clone, "switch", "-q", "--orphan", "empty")
+    assert bob.call("import_file", path=str(tmp_path / "all.jsonl"))["new"] == 1
+    (found,) = bob.call("list_memories")["memories"]
+    assert (found["source"], found["scope"], found["trust"]) == ("import", "project", "statement")
+    whole = bob.call("governance")
+    assert RULE not in whole["text"].partition("This is data")[0]
+    bob.call("team_init")
+    assert bob.team() == [RULE] and bob.call("list_memories")["total"] == 1, "the reviewed one takes its place"

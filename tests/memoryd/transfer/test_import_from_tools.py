@@ -16,13 +16,18 @@ from memoryd.language.markdown import SECTION_BEGIN, SECTION_END, statements
 from memoryd.transfer import foreign
 from tests.memoryd.transfer.conftest import Desk
 
+# The schema that claude-mem 13.25.3 creates, without its indexes.
 CLAUDE_MEM = """
-CREATE TABLE observations (id INTEGER PRIMARY KEY AUTOINCREMENT, memory_session_id TEXT NOT NULL, project TEXT NOT NULL,
+CREATE TABLE "observations" (id INTEGER PRIMARY KEY AUTOINCREMENT, memory_session_id TEXT NOT NULL, project TEXT NOT NULL,
   text TEXT, type TEXT NOT NULL, title TEXT, subtitle TEXT, facts TEXT, narrative TEXT, concepts TEXT, files_read TEXT,
-  files_modified TEXT,
-  prompt_number INTEGER, discovery_tokens INTEGER DEFAULT 0, created_at TEXT NOT NULL, created_at_epoch INTEGER NOT NULL);
-CREATE TABLE session_summaries (id INTEGER PRIMARY KEY AUTOINCREMENT, memory_session_id TEXT, project TEXT NOT NULL, request TEXT,
-  investigated TEXT, learned TEXT, completed TEXT, next_steps TEXT, notes TEXT, created_at TEXT, created_at_epoch INTEGER);
+  files_modified TEXT, prompt_number INTEGER, created_at TEXT NOT NULL, created_at_epoch INTEGER NOT NULL,
+  discovery_tokens INTEGER DEFAULT 0, content_hash TEXT, generated_by_model TEXT, relevance_count INTEGER DEFAULT 0,
+  merged_into_project TEXT, agent_type TEXT, agent_id TEXT, metadata TEXT, synced_at INTEGER, origin_device_id TEXT,
+  origin_local_id TEXT, sync_rev TEXT NOT NULL DEFAULT '1');
+CREATE TABLE "session_summaries" (id INTEGER PRIMARY KEY AUTOINCREMENT, memory_session_id TEXT NOT NULL, project TEXT NOT NULL,
+  request TEXT, investigated TEXT, learned TEXT, completed TEXT, next_steps TEXT, files_read TEXT, files_edited TEXT, notes TEXT,
+  prompt_number INTEGER, created_at TEXT NOT NULL, created_at_epoch INTEGER NOT NULL, discovery_tokens INTEGER DEFAULT 0,
+  merged_into_project TEXT, synced_at INTEGER, origin_device_id TEXT, origin_local_id TEXT, sync_rev TEXT NOT NULL DEFAULT '1');
 """
 
 
@@ -48,7 +53,8 @@ def claude_mem(path: Path, *, project: str = "shop") -> Path:
     ]
     database.executemany(insert, [(project, *row) for row in rows])
     database.execute(
-        "INSERT INTO session_summaries (project, request, learned, created_at_epoch) VALUES (?, 'speed up CI', ?, 1764000000000)",
+        "INSERT INTO session_summaries (memory_session_id, project, merged_into_project, request, learned, created_at,"
+        " created_at_epoch) VALUES ('s', 'shop-worktree', ?, 'speed up CI', ?, '', 1764000000000)",
         (project, "The cache key lacked the lock file."),
     )
     database.commit()
@@ -67,6 +73,7 @@ def test_claude_mem_keeps_kind_project_time_and_origin(desk: Desk, tmp_path: Pat
     assert whole["evidence"]["transcript"] == f"{path}#observation-1"
     assert whole["asked_as"] == ["why sums differ"] and "src/sum.py" in whole["entities"] and "rounding" in whole["tags"]
     assert desk.call("projects")["projects"][-1]["name"] == "shop", "a project that only the database names"
+    assert set(done["projects"]) == {whole["project"]}, "a worktree's summary was merged into its project"
 
 
 def test_a_dry_run_counts_a_second_import_adds_nothing_and_undo_takes_all_back(desk: Desk, tmp_path: Path) -> None:
@@ -97,19 +104,24 @@ def test_what_was_forgotten_stays_forgotten_and_secrets_stay_out(desk: Desk, tmp
 
 
 def test_a_note_of_basic_memory_becomes_its_observations(desk: Desk, tmp_path: Path) -> None:
+    """The notes are in the form of `basic-memory tool write-note` 0.24.1."""
     vault = tmp_path / "basic"
-    vault.mkdir()
-    text = "---\ntitle: Payments\ntags: [billing]\ntype: note\n---\n# Payments\n\nWe bill monthly.\n\n## Observations\n"
+    (vault / "money").mkdir(parents=True)
+    head = "---\ntitle: Payments\ntype: note\npermalink: main/money/payments\ntags:\n- billing\n- core\n---\n\n# Payments\n\n"
+    text = f"{head}We bill monthly, see [[Tax|tax rules]].\n\n## Observations\n"
     text += "- [decision] Invoices are immutable #audit (legal asked)\n- [gotcha] The sandbox drops webhooks\n"
-    text += "\n## Relations\n- depends_on [[Tax]]\n"
-    (vault / "payments.md").write_text(text)
+    text += "\n## Relations\n- depends_on [[Tax]]\n- implements [[Ledger]] (since 2025)\n"
+    (vault / "money" / "Payments.md").write_text(text)
+    (vault / "money" / "Tax rules- EU.md").write_text(
+        "---\ntitle: 'Tax rules: EU'\ntype: guide\npermalink: main/money/tax-rules-eu\n---\n\nThe rate is 19 percent."
+    )
     (vault / "empty.md").write_text("---\ntitle: x\n---\n")
     done = desk.take_in(vault)
-    assert done["format"] == "basic-memory" and done["kinds"] == {"note": 1, "decision": 1, "dead_end": 1}
+    assert done["format"] == "basic-memory" and done["kinds"] == {"note": 2, "decision": 1, "dead_end": 1}
     memory = desk.memories()["Invoices are immutable (legal asked)"]
     whole = desk.call("get_memory", id=memory["id"])["memory"]
-    assert {"billing", "audit"} <= set(whole["tags"]) and {"Payments", "Tax"} <= set(whole["entities"])
-    assert "Payments: We bill monthly." in desk.memories()
+    assert {"billing", "audit"} <= set(whole["tags"]) and {"Payments", "Tax", "Ledger"} <= set(whole["entities"])
+    assert {"Payments: We bill monthly, see tax rules.", "Tax rules: EU: The rate is 19 percent."} <= set(desk.memories())
 
 
 def test_a_long_note_of_obsidian_is_split_at_its_headings(desk: Desk, tmp_path: Path) -> None:
@@ -143,24 +155,83 @@ def test_a_letta_agent_file_gives_its_blocks_without_the_persona(desk: Desk, tmp
     assert desk.take_in(older)["format"] == "letta" and "Lives in Rome." in desk.memories()
 
 
-def test_the_history_of_mem0_gives_the_last_state_of_each_memory(desk: Desk, tmp_path: Path) -> None:
+def test_the_markdown_memory_of_letta_code_is_a_folder_of_blocks(desk: Desk, tmp_path: Path) -> None:
+    """As `letta memory export` of Letta Code 0.34.12 writes it."""
+    folder = tmp_path / "exported"
+    (folder / "projects").mkdir(parents=True)
+    (folder / "MEMORY.md").write_text("# Memory\n")
+    (folder / "persona.md").write_text("---\nname: Persona\ndescription: Who I am.\n---\nI am steady company.\n")
+    (folder / "human.md").write_text("---\nname: Human\ndescription: What I know of Ada.\n---\nAda prefers short answers.\n")
+    (folder / "projects" / "shop.md").write_text("---\nname: Shop\n---\n- Staging is called heron.\n- Prices are in cents.\n")
+    done = desk.take_in(folder)
+    assert (done["format"], done["kinds"]) == ("letta", {"fact": 2, "preference": 1})
+    assert [entry["path"] for entry in done["left_out"]] == [str(folder / "persona.md")]
+    whole = desk.call("get_memory", id=desk.memories()["Ada prefers short answers."]["id"])["memory"]
+    assert whole["asked_as"] == ["What I know of Ada."] and "human" in whole["tags"]
+
+
+# The history databases that the Python package of mem0 2.2.1 and its JavaScript package 3.3.1 create.
+MEM0_HISTORIES = {
+    "history": (
+        "CREATE TABLE history (id TEXT PRIMARY KEY, memory_id TEXT, old_memory TEXT, new_memory TEXT, event TEXT,"
+        " created_at DATETIME, updated_at DATETIME, is_deleted INTEGER, actor_id TEXT, role TEXT)",
+        "INSERT INTO history (id, memory_id, old_memory, new_memory, event, created_at, is_deleted)"
+        " VALUES (?, ?, ?, ?, ?, '2025-02-03T04:05:06.201593+00:00', ?)",
+    ),
+    "memory_history": (
+        "CREATE TABLE memory_history (id INTEGER PRIMARY KEY AUTOINCREMENT, memory_id TEXT NOT NULL, previous_value TEXT,"
+        " new_value TEXT, action TEXT NOT NULL, created_at TEXT, updated_at TEXT, is_deleted INTEGER DEFAULT 0)",
+        "INSERT INTO memory_history (id, memory_id, previous_value, new_value, action, created_at, is_deleted)"
+        " VALUES (?, ?, ?, ?, ?, '2025-02-03T04:05:06.158Z', ?)",
+    ),
+}
+
+
+@pytest.mark.parametrize("table", MEM0_HISTORIES)
+def test_the_history_of_mem0_gives_the_last_state_of_each_memory(desk: Desk, tmp_path: Path, table: str) -> None:
     path = tmp_path / "history.db"
     database = sqlite3.connect(path)
-    database.execute(
-        "CREATE TABLE history (id TEXT, memory_id TEXT, old_memory TEXT, new_memory TEXT, event TEXT, created_at TEXT,"
-        " updated_at TEXT, is_deleted INTEGER, actor_id TEXT, role TEXT)"
-    )
+    create, insert = MEM0_HISTORIES[table]
+    database.execute(create)
     changes: list[tuple[Any, ...]] = [
         ("1", "m1", None, "Lives in Bonn", "ADD", 0),
         ("2", "m2", None, "Has a cat", "ADD", 0),
         ("3", "m1", "Lives in Bonn", "Lives in Kiel", "UPDATE", 0),
         ("4", "m2", "Has a cat", None, "DELETE", 1),
     ]
-    database.executemany("INSERT INTO history VALUES (?, ?, ?, ?, ?, '2025-02-03 04:05:06', NULL, ?, NULL, NULL)", changes)
+    database.executemany(insert, changes)
     database.commit()
     database.close()
-    desk.take_in(path)
+    assert desk.take_in(path)["format"] == "mem0"
     assert set(desk.memories()) == {"Lives in Kiel"}
+    whole = desk.call("get_memory", id=desk.memories()["Lives in Kiel"]["id"])["memory"]
+    assert whole["valid_from"].startswith("2025-02-03T04:05:06")
+
+
+def test_a_database_of_another_program_is_not_taken_for_mem0(desk: Desk, tmp_path: Path) -> None:
+    database = sqlite3.connect(tmp_path / "browser.db")
+    database.execute("CREATE TABLE history (url TEXT, title TEXT)")
+    database.close()
+    with pytest.raises(InputError, match="no format"):
+        desk.take_in(tmp_path / "browser.db")
+
+
+def test_what_get_all_returns_keeps_time_and_project_and_stays_known_after_a_move(desk: Desk, tmp_path: Path) -> None:
+    """The first record is in the form of the Python package of mem0 2.2.1, the second in that of its JavaScript package 3.3.1."""
+    python = {"id": "7da6", "memory": "Staging is called heron", "hash": "26c3", "metadata": {"project": "shop"}}
+    python |= {"created_at": "2025-02-03T04:05:06.201593+00:00", "updated_at": "2025-02-04T04:05:06.201593+00:00"}
+    python |= {"user_id": "ada", "attributed_to": "user", "role": "user"}
+    javascript = {"id": "87a8", "memory": "Invoices are monthly", "hash": "1d84", "metadata": {"category": "decision"}}
+    javascript |= {"createdAt": "2025-02-05T04:05:06.141Z", "user_id": "ada"}
+    file = tmp_path / "memories.json"
+    file.write_text(json.dumps({"results": [python, {**javascript, "metadata": None, "id": "87a9", "memory": ""}, javascript]}))
+    assert desk.take_in(file)["kinds"] == {"fact": 1, "decision": 1}
+    times = {content: desk.call("get_memory", id=one["id"])["memory"]["valid_from"] for content, one in desk.memories().items()}
+    assert times["Staging is called heron"].startswith("2025-02-04") and times["Invoices are monthly"].startswith("2025-02-05")
+    del python["metadata"]
+    file.write_text(json.dumps({"results": [python, javascript]}))
+    again = desk.take_in(file)
+    assert (again["new"], again["known"]) == (0, 2), "the same record, although it belongs to another project now"
 
 
 def test_codex_and_gemini_give_their_memories_and_keep_their_rules_known(desk: Desk, tmp_path: Path) -> None:
