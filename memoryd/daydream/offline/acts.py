@@ -12,10 +12,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from memoryd.core.checks import Check
 from memoryd.core.text import CJK, keywords
 from memoryd.core.types import Kind, Polarity
 from memoryd.daydream.offline import moment
 from memoryd.daydream.offline.sentences import size, statements
+from memoryd.daydream.offline.standing import Standing, may_be_standing, standing
 from memoryd.language.cues import forbids, opens_as_correction, without_openers
 from memoryd.language.patterns import later
 
@@ -413,11 +415,19 @@ def act_of(sentence: str, before: str = "") -> Act | None:
         return None
     act = _labelled(core) or _remembered(core)
     outright = act is not None or bool(_STANDING.search(core))
+    checkable: Act | None = None
     if act is None and not moment.is_strictly_momentary(core):
         act = _strong(core) or _corrected(sentence, core, before) or _weak(core)
+        checkable = None if outright else _said_in_passing(core)
+        if checkable and (act is None or act.kind not in (Kind.RULE, Kind.PREFERENCE, Kind.DECISION)):
+            act = checkable
+        outright = outright or (act is not None and checkable is not None and checkable.outright)
     elif act is None:
         act = _corrected(sentence, core, before)
-    if act is None or moment.only_points(act.text, len(keywords(act.text))) and not CJK.search(act.text):
+    if act is None:
+        return None
+    vague = checkable is None and moment.only_points(act.text, len(keywords(act.text)))
+    if vague and not CJK.search(act.text):
         return None
     return replace(act, text=worded(act.text), revises=opens_as_correction(sentence), outright=outright)
 
@@ -456,9 +466,20 @@ def _remembered(core: str) -> Act | None:
 
 def _can_be_checked(text: str) -> bool:
     """Return whether tool calls can violate the text, so that it is a rule although it isn't phrased as an instruction."""
-    from memoryd.guard.compile import compile_rule  # slow to import, and few sentences ask to be remembered
+    return _check_of(text) is not None
 
-    return compile_rule(text) is not None
+
+def _check_of(text: str) -> Check | None:
+    from memoryd.guard.compile import compile_rule  # slow to import, and few sentences get here
+
+    return compile_rule(text)
+
+
+def _said_in_passing(core: str) -> Act | None:
+    """Return the rule in a text that is general in form and can be checked. It is outright if it covers all cases by its words."""
+    check = _check_of(core) if may_be_standing(core) else None
+    found = Standing.NO if check is None else standing(core, check)
+    return replace(_rule(core, "stated as a rule"), outright=found is Standing.CLEAR) if found else None
 
 
 _RECURS = later(
