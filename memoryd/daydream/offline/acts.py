@@ -418,7 +418,7 @@ def act_of(sentence: str, before: str = "") -> Act | None:
     checkable: Act | None = None
     if act is None and not moment.is_strictly_momentary(core):
         act = _strong(core) or _corrected(sentence, core, before) or _weak(core)
-        checkable = None if outright else _said_in_passing(core)
+        checkable = None if outright else _said_in_passing(core, opens_as_correction(sentence))
         if checkable and (act is None or act.kind not in (Kind.RULE, Kind.PREFERENCE, Kind.DECISION)):
             act = checkable
         outright = outright or (act is not None and checkable is not None and checkable.outright)
@@ -475,10 +475,15 @@ def _check_of(text: str) -> Check | None:
     return compile_rule(text)
 
 
-def _said_in_passing(core: str) -> Act | None:
-    """Return the rule in a text that is general in form and can be checked. It is outright if it covers all cases by its words."""
+def _said_in_passing(core: str, corrects: bool) -> Act | None:
+    """Return the rule in a text that is general in form and can be checked. It is outright if it covers all cases by its words.
+
+    A text that `corrects` what the agent does must cover all cases, or say what to do instead.
+    """
     check = _check_of(core) if may_be_standing(core) else None
     found = Standing.NO if check is None else standing(core, check)
+    if corrects and found is Standing.LIKELY and not (check and check.instead):
+        return None
     return replace(_rule(core, "stated as a rule"), outright=found is Standing.CLEAR) if found else None
 
 
@@ -829,10 +834,14 @@ _SPLIT = later(
 )
 
 
+# A part such as "never edit it yourself" can't be understood without the one before.
+_REFERS_BACK = later(r"\b(?:edit|change|touch|modify|delete|commit|use|run|call|import) (?:it|them)\b", _I)
+
+
 def split_rules(sentence: str) -> list[str]:
     """Split a sentence into rules if it contains both an instruction and a prohibition."""
     parts = [part.strip() for part in _SPLIT.split(sentence) if part.strip()]
-    if len(parts) < 2 or any(size(part) < 3 for part in parts):
+    if len(parts) < 2 or any(size(part) < 3 for part in parts) or any(_REFERS_BACK.search(part) for part in parts[1:]):
         return [sentence]
     signs = [is_negative(without_openers(part)) for part in parts]
     if len(set(signs)) < 2:
