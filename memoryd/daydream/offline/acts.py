@@ -521,6 +521,15 @@ _ORDERS = later(
     r"^(?:lance|exécute|utilise|vérifie)\b|^(?:ejecuta|usa|lanza|revisa)\b|^(?:запускай|используй|проверяй)\b",
     _I,
 )
+# "Add a hook that runs the linter before each commit" is one task.
+_BUILDS_A_STEP = later(r"^(?:please )?(?:add|write) (?:an?|the) (?:[\w-]+ ){1,4}?(?:that|which|to)\b", _I)
+# So is "all calls of foo must be replaced".
+_ONE_TASK = later(
+    r"\bmust (?:all )?(?:be (?:deleted|removed|replaced|converted|renamed|moved|fixed|migrated|rewritten|green|done)|become|"
+    r"go)\b|"
+    r"\b(?:müssen|muss) (?:weg|laufen|ersetzt|gelöscht|entfernt|umbenannt)\b",
+    _I,
+)
 # Explicit norms, such as "our convention is to …" and "the only allowed client here is …".
 _EXPLICIT_NORM = later(
     r"^(?:our|the) (?:\w+ )?(?:convention|rule|policy|standard|practice|agreement) (?:here )?is\b|^make it a (?:habit|"
@@ -581,17 +590,21 @@ def _weak(core: str) -> Act | None:
             _I,
         )
         return None if fixed or size(core) < 3 else Act(core, Kind.PREFERENCE, Polarity.DO, "preference")
-    if _AT_EACH_STEP.search(core) and _ORDERS.search(core):
+    if _AT_EACH_STEP.search(core) and _ORDERS.search(core) and not _BUILDS_A_STEP.match(core):
         return _rule(core, "says when")
     if _SCOPE.search(core) and not (moment.reports(core) or _TASK.search(core)):
         inner = _SCOPE.sub("", core, count=1).strip(" ,:，")
         if _IMPERATIVE.match(inner) or _HABIT.search(core) or _IS.search(inner):
             return _rule(core, "holds in this project")
-    if _NORM.match(core) and re.search(
-        r"^(?!.*\bI\b).*\b(?:must|has to|have to|always|never|may|muss|müssen|darf|doit|doivent|debe|deben|deve|devem|"
-        r"долж\w+|обязан\w*)\b",
-        core,
-        _I,
+    if (
+        _NORM.match(core)
+        and not _ONE_TASK.search(core)
+        and re.search(
+            r"^(?!.*\bI\b).*\b(?:must|has to|have to|always|never|may|muss|müssen|darf|doit|doivent|debe|deben|deve|devem|"
+            r"долж\w+|обязан\w*)\b",
+            core,
+            _I,
+        )
     ):
         return _rule(core, "stated as a rule")
     if _DONT_LASTING.match(core) and size(core) >= 4:
