@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypedDict
 
 from memoryd.api.parameters import count, flag, ids, moment, request
 from memoryd.api.registry import Caller, operation
-from memoryd.api.sessions import is_closed
+from memoryd.api.sessions import session_title
 from memoryd.api.shared import Memory, brief, project_parameter
 from memoryd.core.clock import SKEW, from_iso, to_iso
 from memoryd.core.errors import InputError
@@ -89,25 +89,17 @@ def review(runtime: Runtime, request: Review, caller: Caller) -> ToReview:
     now = runtime.clock.now()
     since = EPOCH if request.everything else last_look(runtime.state, project)
     open_ones = _unsettled(runtime.service, project, since, now)
-    titles: dict[str, str] = {}
+    shown = open_ones[: request.limit]
+    titles = {item.session: "" for item in shown}
+    titles |= {session: session_title(runtime, session) for session in titles if session}
     return {
-        "memories": [brief(item) | {"session_title": _title(runtime, item, titles)} for item in open_ones[: request.limit]],
+        "memories": [brief(item) | {"session_title": titles[item.session]} for item in shown],
         "left_out": max(0, len(open_ones) - request.limit),
         "since": "" if since == EPOCH else to_iso(since),
         # Not "now": memories written while the user is reading must be listed next time.
         "until": to_iso(open_ones[0].created_at if open_ones else now),
         "project": project or "",
     }
-
-
-def _title(runtime: Runtime, item: MemoryItem, titles: dict[str, str]) -> str:
-    from memoryd.daydream.transcript import first_prompt
-
-    if item.session not in titles:
-        record = runtime.state.session(item.session)
-        closed = record is None or is_closed(runtime.state, runtime.settings, record.session, record.project)
-        titles[item.session] = first_prompt(record.transcript) if record and not closed else ""
-    return titles[item.session]
 
 
 @request

@@ -6,21 +6,22 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, cast
 
 from memoryd.api.parameters import ALL, count, request, text
 from memoryd.api.registry import Caller, operation
 from memoryd.clients.registry import client_of_log
+from memoryd.core.clock import to_iso
 from memoryd.core.errors import NotFoundError, TranscriptError
 from memoryd.core.text import one_line
 from memoryd.core.types import Status, Turn, Usage
 
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
-    from memoryd.core.config import Settings
     from memoryd.core.decision_log import LoggedDecision
-    from memoryd.core.state import Run, SessionRecord, State
+    from memoryd.core.state import Run, SessionRecord
 
 SHOWN = 20
 RUNS_OF_A_SESSION = 1_000
@@ -28,13 +29,17 @@ RUNS_LISTED = 5_000
 _SHORTEST_PREFIX = 4
 
 
-def is_closed(state: State, settings: Settings, session: str, project: str) -> bool:
-    """Return whether the session's log must not be opened because memory is off or its folder is excluded."""
+def is_closed(runtime: Runtime, session: str, project: str) -> bool:
+    """Return whether the session's log must not be opened because memory is off or its folder is excluded.
+
+    No folder is recorded for a session that was only imported, so each folder of its project counts.
+    """
     from memoryd.daydream.admission import is_excluded
 
-    record = state.session(session)
-    folder = record.cwd if record is not None else ""
-    return state.is_off(project, folder) or (record is not None and record.off) or is_excluded(settings, folder)
+    record = runtime.state.session(session)
+    folders = [record.cwd] if record is not None else [*runtime.registry.folders(project), ""]
+    off = any(runtime.state.is_off(project, folder) or is_excluded(runtime.settings, folder) for folder in folders)
+    return off or (record is not None and record.off)
 
 
 @request
@@ -173,6 +178,11 @@ def _text(runtime: Runtime, verdict: LoggedDecision, turns: Mapping[int, Sequenc
     return one_line(item.content) if item is not None and (not verdict.chars or not said) else said
 
 
+def session_title(runtime: Runtime, session: str) -> str:
+    """Return the first prompt in the session's log. Return an empty string if memory is off, without opening the log."""
+    return _title(runtime, _head(runtime.state.session(session), session, runtime.state.runs(session, 1)))
+
+
 def _title(runtime: Runtime, head: Mapping[str, Any]) -> str:
     """Return the first prompt in the session's log. Return an empty string if memory is off, without opening the log."""
     from memoryd.daydream.transcript import first_prompt
@@ -181,7 +191,7 @@ def _title(runtime: Runtime, head: Mapping[str, Any]) -> str:
 
 
 def _is_closed(runtime: Runtime, head: Mapping[str, Any]) -> bool:
-    return bool(head["off"]) or is_closed(runtime.state, runtime.settings, head["session"], head["project"])
+    return bool(head["off"]) or is_closed(runtime, head["session"], head["project"])
 
 
 def _resolve_session(runtime: Runtime, given: str) -> str:
@@ -239,9 +249,17 @@ def _head(record: SessionRecord | None, name: str, runs: list[Run]) -> dict[str,
         "client": (record.client if record else "") or client_of_log(Path(transcript)).name,
         "started_at": record.started_at if record else "",
         "ended_at": record.ended_at if record else "",
-        "last": max(totals["last"], record.last_at if record else ""),
+        "last": max(totals["last"], record.last_at) if record else _last_written(transcript) or totals["last"],
         "off": bool(record and record.off),
     }
+
+
+def _last_written(transcript: str) -> str:
+    """Return when a session that no hook reported was last active, since an import reads it much later."""
+    try:
+        return to_iso(datetime.fromtimestamp(Path(transcript).stat().st_mtime, UTC)) if transcript else ""
+    except OSError:
+        return ""
 
 
 def _with(decided: Iterable[LoggedDecision], outcome: str) -> list[dict[str, Any]]:

@@ -196,7 +196,7 @@ class QueuedTranscripts(TypedDict):
     """The queued sessions. Logs are not opened in folders where memory is off."""
 
     queued: int
-    sessions: list[str]
+    logs: list[str]
     left_out: list[dict[str, str]]
 
 
@@ -238,7 +238,7 @@ def import_transcripts(runtime: Runtime, request: PastSessions, caller: Caller) 
     for file in wanted:
         runtime.state.enqueue(str(file), client_of_log(file).session_of(file), "", "import")
     left_out = [{"path": path, "reason": reason} for path, reason in off.items()]
-    return {"queued": len(wanted), "sessions": [client_of_log(file).session_of(file) for file in wanted], "left_out": left_out}
+    return {"queued": len(wanted), "logs": [str(file) for file in wanted], "left_out": left_out}
 
 
 def _off(runtime: Runtime, files: Sequence[Path]) -> Iterator[tuple[Path, str]]:

@@ -141,7 +141,7 @@ def _measured(runtime: Runtime, session: TrialSession) -> Measures:
     from memoryd.daydream.measures import measure
 
     record = runtime.state.session(session.session)
-    if record is None or not record.transcript or is_closed(runtime.state, runtime.settings, session.session, session.project):
+    if record is None or not record.transcript or is_closed(runtime, session.session, session.project):
         return session.measures
     try:
         size = log_status(Path(record.transcript)).size

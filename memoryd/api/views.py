@@ -16,7 +16,7 @@ from memoryd.api.shared import Memory, project_parameter
 from memoryd.core.clock import to_iso
 from memoryd.core.codec import item_to_dict
 from memoryd.core.errors import InputError, TranscriptError
-from memoryd.core.types import Evidence, MemoryItem, Query, Scope, Status, Turn
+from memoryd.core.types import MemoryItem, Query, Scope, Status, Turn
 from memoryd.lineage import merge_links
 
 if TYPE_CHECKING:
@@ -110,16 +110,17 @@ def evidence(runtime: Runtime, request: ReadEvidence, caller: Caller) -> Evidenc
     A log named in a memory file is opened only if memoryd has read it before.
     """
     item = runtime.service.require(request.id)
-    turns, reason = _turns(runtime, item.evidence, item.session, request.around)
+    turns, reason = _turns(runtime, item, request.around)
     return {"id": item.id, "transcript": item.evidence.transcript, "turns": turns, "reason": reason}
 
 
-def _turns(runtime: Runtime, evidence: Evidence, session: str, around: int) -> tuple[list[dict[str, Any]], str]:
+def _turns(runtime: Runtime, item: MemoryItem, around: int) -> tuple[list[dict[str, Any]], str]:
+    evidence, session = item.evidence, item.session
     record = runtime.state.session(session)
-    if record is not None and is_closed(runtime.state, runtime.settings, session, record.project):
-        return [], "Memory is switched off there, so the log is not opened."
     if not evidence.transcript or not evidence.lines:
         return [], "No line of a log is recorded for this memory."
+    if is_closed(runtime, session, record.project if record else item.project or ""):
+        return [], "Memory is switched off there, so the log is not opened."
     if not _is_known_log(runtime, evidence.transcript, session):
         return [], "memoryd has never read the recorded log, so it is not opened."
     try:

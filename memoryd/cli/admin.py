@@ -302,6 +302,7 @@ def import_(
 
     SOURCE is a .tar.gz or .jsonl file that 'memoryd export' wrote; a file or folder of another tool, which is recognised or named
     with --from; or, with --claude-memory and --transcripts, Claude Code's projects folder (default ~/.claude/projects).
+    With --transcripts, it may also be the log of one session.
     """
     if tool or not (claude_memory or transcripts or source is None or source.name.endswith(EXPORTS)):
         _import_foreign(context, source, tool or "", project, dry)
@@ -374,8 +375,8 @@ def _import_sessions(context: Context, folder: Path | None, client: str, left_ou
         wanted = [{"client": name} for name in ([client] if client else [known.name for known in CLIENTS])]
     queued = [context.call("import_transcripts", timeout=LONG, **where) for where in wanted]
     failing = len(_wait_for_daydreams(context)["failing"])
-    theirs = {session for entry in queued for session in entry["sessions"]}
-    rows = [row for row in context.call("sessions", limit=MAX_SESSIONS)["sessions"] if row["session"] in theirs]
+    theirs = {log for entry in queued for log in entry["logs"]}
+    rows = [row for row in context.call("sessions", limit=MAX_SESSIONS)["sessions"] if row["transcript"] in theirs]
     return {
         "left_out": [*left_out, *(entry for some in queued for entry in some["left_out"])],
         "failing": failing,

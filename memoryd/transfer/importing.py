@@ -170,9 +170,12 @@ def _parse_items(lines: Any, counts: dict[str, Any]) -> Iterator[MemoryItem]:
 
 
 def find_transcripts(folder: Path) -> list[Path]:
-    """Return Claude Code's session logs under a folder, oldest first. Logs of subagents are excluded."""
+    """Return Claude Code's session logs under a folder, oldest first, or the one log given. Logs of subagents are excluded."""
+    if folder.is_file() and folder.suffix == ".jsonl":
+        return [folder]
     if not folder.is_dir():
-        raise InputError(f"There is no folder {folder}.", fix="Give Claude Code's projects folder, e.g. ~/.claude/projects.")
+        fix = "Give Claude Code's projects folder, e.g. ~/.claude/projects, or a session's .jsonl file."
+        raise InputError(f"There is no folder {folder}.", fix=fix)
     return logs_below(folder)
 
 

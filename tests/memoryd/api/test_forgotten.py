@@ -270,7 +270,7 @@ def test_an_import_of_past_sessions_names_those_of_folders_that_are_off_and_does
 
     monkeypatch.setattr(Path, "open", watched)
     answer = desk.call("import_transcripts", folder=str(logs))
-    assert answer["sessions"] == ["fine"]
+    assert [Path(log).stem for log in answer["logs"]] == ["fine"]
     assert {Path(entry["path"]).stem for entry in answer["left_out"]} == {"here", "acme"}
     assert all("memory is off there" in entry["reason"] for entry in answer["left_out"])
     assert "here.jsonl" not in opened

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -141,3 +142,21 @@ def test_the_line_at_the_start_can_be_always_there_or_never(desk: Desk, clock: F
     desk.user("reviewed")
     on = {"CLAUDE_PLUGIN_OPTION_START_NOTICE": "always"}
     assert b"memoryd: memory is on" in desk.api.hook("SessionStart", payload | {"session_id": "s3"}, on)
+
+
+def test_an_imported_session_is_named_and_dated_by_its_log_unless_memory_is_off(desk: Desk, tmp_path: Path) -> None:
+    log = tmp_path / "old" / "s9.jsonl"
+    log.parent.mkdir()
+    line = {"type": "user", "uuid": "u1", "sessionId": "s9", "cwd": str(desk.folder), "timestamp": "2025-03-01T00:00:00Z"}
+    log.write_bytes(orjson.dumps(line | {"message": {"role": "user", "content": "Remember: the export needs a locale."}}) + b"\n")
+    os.utime(log, (1_740_787_200, 1_740_787_200))
+    assert desk.user("import_transcripts", folder=str(log))["logs"] == [str(log)]
+    while desk.api.tick() is not None:
+        pass
+    (session,) = (row for row in desk.user("sessions")["sessions"] if row["session"] == "s9")
+    assert (session["title"], session["last"]) == ("Remember: the export needs a locale.", "2025-03-01T00:00:00Z")
+    assert session["kept"] == 1
+    desk.user("off")
+    assert {row["title"] for row in desk.user("sessions")["sessions"]} == {""}
+    (memory,) = desk.user("list_memories")["memories"]
+    assert "switched off" in desk.user("evidence", id=memory["id"])["reason"]
