@@ -5,7 +5,7 @@
     python -m benchmarks.guard_rules FILE --answers FOLDER [--door DOOR]  checks of the memories kept from FOLDER/answer_N.json
 
 FILE is a JSON list of rules: `rule` as a user types it, `kind`, and `calls`, each with `tool`, `input`, `violates`
-and optionally `cwd`, `branch` and `before` (earlier shell commands). Without FILE, the rules and calls are those of
+and optionally `cwd` (also of the rule), `branch` and `before` (earlier shell commands). Without FILE, the rules and calls are those of
 memeval's benchmark rule-compliance. Each rule is compiled offline, as if it had been kept as a rule. `memeval eval
 --benchmarks rule-compliance --providers memoryd` measures the whole way from the user's words.
 
@@ -72,7 +72,7 @@ def judge(rows: Sequence[Mapping[str, Any]], checks_of: ChecksOf = offline) -> d
     counts: dict[str, RuleCounts] = defaultdict(RuleCounts)
     for row in rows:
         for one in row["calls"]:
-            root = str(one.get("cwd") or ROOT)
+            root = str(one.get("cwd") or row.get("cwd") or ROOT)
             call = ToolCall(one["tool"], one["input"], root, root)
             touched = touches(checks_of(row["rule"]), call, one.get("before", ()), str(one.get("branch", "")))
             for name in (str(row.get("kind", "")), "all"):
@@ -162,7 +162,7 @@ class SettleDoor:
                 continue
             turn, content = passage.turns[at], settled.content or rules[at]
             if settled.keep and is_users(content, settled.polarity or Polarity.DO, [turn], passage):
-                check = accepted(settled.check, content, said_by_user([turn]))
+                check = accepted(settled.check, said_by_user([turn]))
                 yield rules[at], MemoryItem(content, kind=settled.kind or Kind.RULE, source=Source.USER, check=check)
 
 

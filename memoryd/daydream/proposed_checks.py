@@ -1,7 +1,7 @@
 """Checks that a model proposes for a rule. Only what the user's own words name can be in one, and it may not concern every call.
 
-The offline compiler comes first: a proposal only counts for a rule that it can't read. Like every new check, an accepted one only
-notes, until the user raises its mode.
+A model says what breaks a rule. What the user only describes ("lock files") is looked up in the vocabulary of the offline
+compiler. Like every new check, an accepted one only notes, until the user raises its mode.
 """
 
 from __future__ import annotations
@@ -9,25 +9,34 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from memoryd.core.checks import Access, Check, CheckKind, Form, check_from_dict
+from memoryd.core.checks import MAX_ALSO, MAX_ENTRIES, Access, Check, CheckKind, Form, New, check_from_dict
 from memoryd.core.errors import InputError
 from memoryd.core.text import keywords
 from memoryd.core.tool_calls import ToolCall
 from memoryd.daydream.redact import redact
-from memoryd.guard.compile import compile_rule
+from memoryd.guard.described import (
+    TESTS_IN,
+    Described,
+    action_described,
+    code_described,
+    commands_described,
+    files_described,
+    language_described,
+    steps_described,
+)
 from memoryd.guard.evaluate import AT_END, evaluate
-from memoryd.guard.rules.words import code_languages, find_actions
 from memoryd.language import read
 
 MAX_ENTRY = 80
 # A rule that would be violated by more of the ordinary calls below than these is no rule about certain calls.
 MAX_COMMANDS, MAX_EDITS = 3, 4
 _TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
-_LISTS = ("words", "unless", "first", "branch", "paths", "files")
+_LISTS = ("words", "unless", "first", "branch", "near", "paths", "files")
 FIELDS: dict[str, Any] = {
     "kind": {"type": "string", "enum": [kind.value for kind in CheckKind]},
     **dict.fromkeys(_LISTS, _TEXTS),
@@ -35,6 +44,7 @@ FIELDS: dict[str, Any] = {
     "call": {"type": "boolean"},
     "imports": {"type": "boolean"},
     "read": {"type": "boolean"},
+    "new": {"type": "string", "enum": ["", New.ONLY.value, New.EXCEPT.value]},
     "form": {"type": "string", "enum": ["", *(form.value for form in Form)]},
     "example": {"type": "string"},
 }
@@ -45,48 +55,134 @@ SCHEMA: dict[str, Any] = {
 # What the user must have said for a form of commit messages that no example shows.
 _SAID_OF_FORM: Mapping[Form, re.Pattern[str]] = MappingProxyType(
     {
-        Form.CONVENTIONAL: re.compile(r"conventional|\bfeat\b"),
+        Form.CONVENTIONAL: re.compile(r"conventional|\bfeat\b|konvention"),
+        Form.EMOJI: re.compile(r"emoji|smil"),
         Form.NO_EMOJI: re.compile(r"emoji|smil"),
-        Form.TICKET: re.compile(r"ticket|issue|jira|vorgang"),
-        Form.TICKET_IN: re.compile(r"ticket|issue|jira|vorgang"),
+        Form.TICKET: re.compile(r"ticket|issue|jira|vorgang|linear"),
+        Form.TICKET_IN: re.compile(r"ticket|issue|jira|vorgang|linear"),
+        Form.BODY: re.compile(r"\bbody|descri|explain|\bwhy\b|beschreib|begründ|warum|erklär"),
+        Form.NO_BODY: re.compile(r"\bbody|one[- ](?:line|liner)|single[- ]line|einzeil|only .{0,20}(?:subject|title)|nur .{0,20}(?:betreff|titel)"),
+        Form.NO_PERIOD: re.compile(r"period|full stop|\bdots?\b|punkt|punto|point"),
+        Form.LOWER: re.compile(r"lower|klein|min[uú]sc"),
+        Form.UPPER: re.compile(r"upper|capital|groß|ma[iyjù][uú]?sc"),
+        Form.IMPERATIVE: re.compile(r"imperativ|present tense|past tense|präsens|gegenwart|vergangenheit"),
     }
-)
-_CLAUSE = re.compile(r"[\n.!?;,:。！？；，]\s|\bbut\b|\bsondern\b|\band\b|\bund\b")
+)  # fmt: skip
+_CLAUSE = re.compile(r"[\n.!?;,:]\s|[。！？；，、：]|\bbut\b|\bsondern\b|\band\b|\bund\b")
 _POINTS_BACK = re.compile(r"\b(?:it|its|them|that|this|these|those|there|es|sie|ihn|davon|daran|dort|damit)\b")
 _WANTS = re.compile(r"\b(?:use|using|prefer|always|only|stick|switch to|go with|nutze\w?|nimm|verwende\w?|immer|nur)\b")
 _FORBIDS = frozenset({CheckKind.COMMAND, CheckKind.PATH, CheckKind.CONTENT})
 
 
-def accepted(proposed: Any, rule: str, said: str) -> Check | None:
-    """Return the check to store with a rule, or None if there is none, or the offline compiler reads the rule itself.
+def accepted(proposed: Any, said: str) -> Check | None:
+    """Return the check to store with a rule, or None if there is none, or a part of it is not the user's.
 
     Args:
-        proposed: A model's answer: a list of at most one object, with the keys of `FIELDS`.
-        rule: The rule as it is kept.
-        said: What the user said of it, without quotes, questions and suppositions.
+        proposed: A model's answer: a list of objects with the keys of `FIELDS`. A call that one of them matches breaks the rule.
+        said: What the user said of the rule, without quotes, questions and suppositions.
     """
-    check = _parsed(proposed)
-    if check is None or compile_rule(rule) is not None:
+    if not isinstance(proposed, list | tuple) or not 1 <= len(proposed) <= MAX_ALSO + 1:
         return None
-    if not _is_said(check, said) or _is_inverted(check, said) or _is_too_broad(check):
-        return None
-    return None if any(redact(entry).found for entry in _entries(check)) else check
+    described = Described(said)
+    found: list[Check] = []
+    for each in proposed:
+        check = _parsed(each)
+        if check is None or not _is_acceptable(check, said, described):
+            return None  # A part of what a model meant may be the opposite of the whole, as with a missing exception.
+        found.append(check)
+    return replace(found[0], also=tuple(found[1:]))
+
+
+def _is_acceptable(check: Check, said: str, described: Described) -> bool:
+    if not _is_said(check, said, described) or _is_inverted(check, said) or _is_too_broad(check):
+        return False
+    return not any(redact(entry).found for entry in _entries(check))
+
+
+# What a model wrote, with descriptions looked up
 
 
 def _parsed(proposed: Any) -> Check | None:
     """Return the proposed check, or None if it is malformed. It is an addition, and not worth asking the model again."""
-    if not isinstance(proposed, list | tuple) or len(proposed) != 1 or not isinstance(proposed[0], Mapping):
+    if not isinstance(proposed, Mapping):
         return None
-    values = {name: value for name, value in proposed[0].items() if value not in ("", [], (), False, None)}
+    values = {name: value for name, value in proposed.items() if value not in ("", [], (), False, None)}
     if values.keys() - FIELDS.keys():
         return None
     if values.pop("read", False) is True:
         values["access"] = Access.READ.value
+    lists = {name: [value] if isinstance(value, str) else value for name, value in values.items() if name in _LISTS}
+    if not all(isinstance(value, list | tuple) and all(isinstance(entry, str) for entry in value) for value in lists.values()):
+        return None
+    if any(len(entry) > MAX_ENTRY for value in lists.values() for entry in value):
+        return None
     try:
-        check = check_from_dict(values)
+        return check_from_dict(_looked_up(values | lists))
     except InputError:
         return None
-    return check if all(len(entry) <= MAX_ENTRY for entry in _entries(check)) else None
+
+
+def _looked_up(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a check with what descriptions stand for."""
+    kind = values.get("kind")
+    out = dict(values)
+    for name in {"paths", "files"} & out.keys():
+        out[name] = _each(out[name], files_described)
+    if kind == CheckKind.PATH:
+        out = _with_places(out)
+    elif kind == CheckKind.CONTENT:
+        out = _with_code(out)
+    elif kind == CheckKind.COMPANION:
+        out["words"] = _each(out.get("words", ()), lambda text: (action_described(text) or text,))
+        out["first"] = _each(out.get("first", ()), steps_described)
+    elif kind == CheckKind.COMMAND:
+        out["words"] = _each(out.get("words", ()), _commands)
+    if kind == CheckKind.MESSAGE and out.get("form") in (Form.LANGUAGE, Form.NOT_LANGUAGE):
+        out["example"] = language_described(str(out.get("example", "")))
+    return {name: value for name, value in out.items() if value not in ("", [])}
+
+
+def _each(entries: Sequence[str], look_up: Any) -> list[str]:
+    found = (entry for text in entries for entry in look_up(text) or (text,))
+    return list(dict.fromkeys(found))[:MAX_ENTRIES]
+
+
+def _with_places(values: dict[str, Any]) -> dict[str, Any]:
+    """Return a path check in which kinds of files without places where they belong are paths themselves."""
+    values["unless"] = _each(values.get("unless", ()), lambda text: (text,))
+    if not values["unless"] and not values.get("paths"):
+        values["paths"] = values.pop("files", [])
+    values.pop("instead", None)
+    return values
+
+
+def _with_code(values: dict[str, Any]) -> dict[str, Any]:
+    words: list[str] = []
+    for text in values.get("words", ()):
+        found = code_described(text)
+        words += found.words if found else (text,)
+        if found and not values.get("files"):
+            values["files"] = list(found.files[:MAX_ENTRIES])
+        if found and found.near:
+            values["near"] = list(found.near)
+    values["words"] = words
+    values["unless"] = _each(values.get("unless", ()), lambda text: TESTS_IN if _TESTS.fullmatch(text) else files_described(text))
+    return values
+
+
+_TESTS = re.compile(r"(?:the |in |unit )?tests?/?", re.IGNORECASE)
+_HOST = re.compile(r"(?:https?://)?((?:[a-z\d][a-z\d-]{0,40}\.){1,5}[a-z]{2,12}(?::\d{2,5})?)/?", re.IGNORECASE)
+
+
+def _commands(text: str) -> tuple[str, ...]:
+    """Return the commands that a model's entry means. Flags, variables and hosts alone are wrong with any command."""
+    if found := commands_described(text):
+        return found
+    words = text.split()
+    if len(words) == 1 and (text.startswith("-") or _HOST.fullmatch(text)):
+        return (f"* {text}",)
+    host = _HOST.fullmatch(words[-1]) if len(words) == 2 and words[0] in ("curl", "wget", "ssh", "psql") else None
+    return (f"* {host[1]}",) if host else (text,)
 
 
 def _entries(check: Check) -> Iterator[str]:
@@ -98,20 +194,25 @@ def _entries(check: Check) -> Iterator[str]:
 # Whether the user named it
 
 
-def _is_said(check: Check, said: str) -> bool:
+def _is_said(check: Check, said: str, described: Described) -> bool:
     """Return whether the user's words name everything in the check."""
-    heard = _folded(said)
-    known = frozenset(command for _, command in find_actions(said))  # "sign commits" names `git commit`
-    patterns = code_languages(said)
-    commands = (*check.words, *check.first, *check.unless, check.instead)
+    heard = _folded(f"{said}\n{described.english}")
+    inflected = check.words if check.kind is CheckKind.CONTENT else ()
     for entry in _entries(check):
-        if entry == AT_END and check.kind is CheckKind.COMPANION or entry in commands and entry in known:
+        if entry in described or entry == AT_END and check.kind is CheckKind.COMPANION:
             continue
-        if entry in check.files and entry in patterns:
-            continue
-        if not all(_names_something(token) and _has(heard, token) for token in _folded(entry).split()):
+        if not _is_named(_folded(entry), heard, described, entry in inflected):
             return False
     return check.form is None or _is_form_said(check, heard)
+
+
+def _is_named(entry: str, heard: str, described: Described, inflected: bool) -> bool:
+    """Return whether the user said each word of an entry, and one of them has a meaning of its own."""
+    tokens = entry.split()
+    if tokens[:1] == ["*"]:
+        tokens = tokens[1:]
+    known = next((at for at in range(len(tokens), 0, -1) if " ".join(tokens[:at]) in described), 0)
+    return any(map(_names_something, tokens)) and all(_has(heard, token, inflected) for token in tokens[known:])
 
 
 def _names_something(token: str) -> bool:
@@ -120,13 +221,19 @@ def _names_something(token: str) -> bool:
     return len(letters) > 1 and (not token.isalpha() or bool(keywords(token)) or token == "any") or token.startswith("-")
 
 
-def _has(heard: str, token: str) -> bool:
-    token = token.removeprefix("*") if token.startswith("*.") else token.removesuffix("/*").removesuffix("/**")
-    return re.search(rf"(?<![^\W_]){re.escape(token)}(?![^\W_])", heard) is not None
+def _has(heard: str, token: str, inflected: bool = False) -> bool:
+    if token.startswith("--") and token[2:].isalpha() and _has(heard, token[2:]):
+        return True  # "push tags" names the flag --tags
+    token = token.removeprefix("**/").removesuffix("/*").removesuffix("/**").removesuffix("/")
+    token = token.removeprefix("*") if token.startswith("*.") else token
+    if not token.strip("*"):
+        return False
+    ending = r"(?:e?s|'s|e?n)?" if inflected else ""
+    return re.search(rf"(?<![^\W_]){re.escape(token)}{ending}(?![^\W_])", heard) is not None
 
 
 def _is_form_said(check: Check, heard: str) -> bool:
-    if check.form is None or check.form in (Form.PREFIX, Form.CONTAINS, Form.LENGTH):
+    if check.form is None or check.form in (Form.PREFIX, Form.CONTAINS, Form.LENGTH, Form.LANGUAGE, Form.NOT_LANGUAGE):
         return bool(check.example)
     said = _SAID_OF_FORM.get(check.form)
     return said is not None and said.search(heard) is not None
@@ -144,12 +251,13 @@ def _is_inverted(check: Check, said: str) -> bool:
     if check.kind not in _FORBIDS or check.unless or check.branch:
         return False
     forbidden = check.paths or check.files if check.kind is CheckKind.PATH else check.words
+    heard = _folded(said)
     clauses = [clause for clause in _CLAUSE.split(said) if clause.strip()]
     denying = [_folded(clause) for clause in clauses if _denies(clause)]
     wanted = [_folded(clause) for clause in clauses if not _denies(clause)]
 
     def named(entries: Sequence[str], where: Sequence[str]) -> bool:
-        return any(all(_has(clause, token) for token in _folded(entry).split()) for entry in entries for clause in where)
+        return any(_is_named_in(entry, clause, heard) for entry in entries for clause in where)
 
     if check.instead and named((check.instead,), denying) and not named((check.instead,), wanted):
         return True
@@ -157,6 +265,12 @@ def _is_inverted(check: Check, said: str) -> bool:
         return False
     # "legacy/ belongs to others, stay away from it" forbids what the clause before names
     return not any(_POINTS_BACK.search(clause) for clause in denying) or named(forbidden, [c for c in wanted if _WANTS.search(c)])
+
+
+def _is_named_in(entry: str, clause: str, heard: str) -> bool:
+    """Return whether a clause names as much of an entry as the user does anywhere, or describes it."""
+    tokens = [token for token in _folded(entry).split() if _has(heard, token)]
+    return all(_has(clause, token) for token in tokens) if tokens else entry in Described(clause)
 
 
 def _denies(text: str) -> bool:

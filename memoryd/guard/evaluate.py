@@ -1001,7 +1001,7 @@ def _count(check: Check, text: str, word: str, path: str) -> int:
         return count_imports(text, word, path) if is_manifest(path) or code_words("x", path) else 0  # prose may quote an import
     if (found := count_piece(_near(check, text), word, path)) is not None:
         return found
-    code = text if word.lower().startswith(IN_COMMENTS) else code_words(text, path)
+    code = text if word.lower().startswith(IN_COMMENTS) else code_words(text, path, strings="://" in word)
     code = _near(check, code)
     if re.fullmatch(r"[\w.]+", word):
         after = r"\s{0,8}\(" if check.call else r"(?!\w)"
