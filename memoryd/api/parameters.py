@@ -383,6 +383,23 @@ class Values(Parameter):
         return {"type": "object"}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlainObjects(Parameter):
+    """A list of objects with plain values. A single object counts as a list of one."""
+
+    def convert(self, value: Any, *, model: bool = False) -> tuple[dict[str, Any], ...]:
+        """Return the objects unchanged."""
+        entries = [value] if isinstance(value, dict) else value
+        if not isinstance(entries, list | tuple) or len(entries) > MODEL_ENTRIES:
+            raise WrongValueError(f"must be an array of at most {MODEL_ENTRIES} objects")
+        one = Values()
+        return tuple(one.convert(entry, model=model) for entry in entries)
+
+    def schema(self) -> Schema:
+        """Return the schema of an array of objects."""
+        return {"type": "array", "items": {"type": "object"}}
+
+
 def _is_plain(value: Any) -> bool:
     if isinstance(value, str):
         return len(value) <= MAX_TEXT
@@ -541,3 +558,8 @@ def objects(entry: type, description: str = "", *, most: int, **about: Any) -> A
 def values(description: str = "", **about: Any) -> Any:
     """Define plain values by name."""
     return _field(Values, None, False, description=description, **about)
+
+
+def plain_objects(description: str = "", **about: Any) -> Any:
+    """Define a list of objects with plain values."""
+    return _field(PlainObjects, (), False, description=description, **about)

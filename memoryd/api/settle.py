@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
-from memoryd.api.parameters import count, flag, objects, parse, request, share, text, values
+from memoryd.api.parameters import count, flag, objects, parse, plain_objects, request, share, text
 from memoryd.api.registry import Caller, Shown, Tool, operation
 from memoryd.api.shared import asked_as_parameter, keys_of, kind_parameter, polarity_parameter
 from memoryd.core.clock import to_iso
@@ -58,10 +58,16 @@ def _confidence() -> Any:
 
 
 def _check() -> Any:
-    return values(
-        "Only for a rule of the user that a single tool call can break; every entry copied from the user's turn. kind: command, "
-        "path, content, companion, branch or message; lists: words (forbidden commands or code), paths, files (*.ts), unless, "
-        "first (must have run before); text: instead."
+    return plain_objects(
+        "Only for a rule of the user that tool calls can break: objects that say what breaks it, usually one. Every entry is copied "
+        "from the user's turn; what is only described there (lock files, tests, lint, force push, project root) is written "
+        "so, in English. kind: command (words: forbidden commands, or a flag, NAME=value or host; instead; unless: flags or NAME=value "
+        "that make it right; branch: only there), path (paths or patterns not to change; read: nor to read; new: 'only' if just "
+        "creating is wrong; where files belong: files, unless: those places, new: 'only'), content (words not to write; call: a "
+        "function; imports: a library; files, paths: only there; unless: places), companion (first: one must have run before words: "
+        "'git commit', or 'end' of an answer), branch (words: allowed names), message (of commits; form: ticket, conventional, prefix, "
+        "contains, length, language, body, no_period, lower, imperative, no_emoji; example; words: forbidden). Lists: words, unless, "
+        "first, branch, near, paths, files; texts: instead, new, form, example; the others true."
     )
 
 
@@ -78,7 +84,7 @@ class SettledLine:
     replaces: str = _replaces()
     importance: int = _importance()
     confidence: float | None = _confidence()
-    check: dict[str, Any] | None = _check()
+    check: tuple[Mapping[str, Any], ...] = _check()
 
 
 @request
@@ -261,7 +267,7 @@ def parse_answer(entry: Mapping[str, Any], *, own: bool = False) -> SettleAnswer
         replaces=asked.replaces,
         importance=asked.importance,
         confidence=DEFAULT_CONFIDENCE if asked.confidence is None else asked.confidence,
-        check=[asked.check] if isinstance(asked, SettledLine) and asked.check else (),
+        check=asked.check if isinstance(asked, SettledLine) else (),
     )
 
 

@@ -258,8 +258,7 @@ def test_what_the_user_said_in_full_counts_as_the_users_word(desk: Desk) -> None
 def test_a_check_counts_only_if_the_users_own_words_contain_it(
     desk: Desk, monkeypatch: pytest.MonkeyPatch, words: str, kept: tuple[str, ...]
 ) -> None:
-    for module in ("memoryd.daydream.proposed_checks", "memoryd.guard.compile"):  # as if the rules offline could not read it
-        monkeypatch.setattr(f"{module}.compile_rule", lambda text: None)
+    monkeypatch.setattr("memoryd.guard.compile.compile_rule", lambda text: None)  # as if the rules offline could not read it
     said = "npm is history in this repository, everything goes through pnpm from now on"
     desk.candidate(said, desk.says(said), source=Source.USER)
     check = {"kind": "command", "words": [words], "instead": "pnpm"}
