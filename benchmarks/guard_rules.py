@@ -1,13 +1,13 @@
 """Measure the guard on hand-written rules and calls: violations caught, and innocent calls affected.
 
     python -m benchmarks.guard_rules [FILE] [--wrong] [--checks]          checks that are compiled offline
-    python -m benchmarks.guard_rules FILE --ask FOLDER [--door DOOR]      write what a model is given and asked to FOLDER/ask_N.md
-    python -m benchmarks.guard_rules FILE --answers FOLDER [--door DOOR]  checks of the memories kept from FOLDER/answer_N.json
+    python -m benchmarks.guard_rules FILE --ask FOLDER [--door DOOR]      write what a model is asked to FOLDER/ask_N.md
+    python -m benchmarks.guard_rules FILE --answers FOLDER [--door DOOR]  checks of what is kept from FOLDER/answer_N.json
 
-FILE is a JSON list of rules: `rule` as a user types it, `kind`, and `calls`, each with `tool`, `input`, `violates`
-and optionally `cwd` (also of the rule), `branch` and `before` (earlier shell commands). Without FILE, the rules and calls are those of
-memeval's benchmark rule-compliance. Each rule is compiled offline, as if it had been kept as a rule. `memeval eval
---benchmarks rule-compliance --providers memoryd` measures the whole way from the user's words.
+FILE is a JSON list of rules: `rule` as a user types it, `kind`, optionally `cwd`, and `calls`, each with `tool`,
+`input`, `violates` and optionally `cwd`, `branch` and `before` (earlier shell commands). Without FILE, the rules and
+calls are those of memeval's benchmark rule-compliance. Each rule is compiled offline, as if it had been kept as a rule.
+`memeval eval --benchmarks rule-compliance --providers memoryd` measures the whole way from the user's words.
 
 A model sees the rules as the user's turns of a session, by one of two doors: `reader` (the model that reads finished
 sessions) or `settle` (the tool of the session's own model). With `--answers`, its answer takes the product's whole

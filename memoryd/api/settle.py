@@ -59,15 +59,16 @@ def _confidence() -> Any:
 
 def _check() -> Any:
     return plain_objects(
-        "Only for a rule of the user that tool calls can break: objects that say what breaks it, usually one. Every entry is copied "
-        "from the user's turn; what is only described there (lock files, tests, lint, force push, project root) is written "
-        "so, in English. kind: command (words: forbidden commands, or a flag, NAME=value or host; instead; unless: flags or NAME=value "
-        "that make it right; branch: only there), path (paths or patterns not to change; read: nor to read; new: 'only' if just "
-        "creating is wrong; where files belong: files, unless: those places, new: 'only'), content (words not to write; call: a "
-        "function; imports: a library; files, paths: only there; unless: places), companion (first: one must have run before words: "
-        "'git commit', or 'end' of an answer), branch (words: allowed names), message (of commits; form: ticket, conventional, prefix, "
-        "contains, length, language, body, no_period, lower, imperative, no_emoji; example; words: forbidden). Lists: words, unless, "
-        "first, branch, near, paths, files; texts: instead, new, form, example; the others true."
+        "Only for a rule of the user that tool calls can break: objects that say what breaks it, usually one. Every entry is "
+        "copied from the user's turn; what is only described there (lock files, tests, lint, force push, project root) is "
+        "written so, in English. kind: command (words: forbidden commands, or a flag, NAME=value or host; instead; unless: "
+        "flags or NAME=value that make it right; branch: only there), path (paths or patterns not to change; read: nor to "
+        "read; new: 'only' if just creating is wrong; where files belong: files, unless: those places, new: 'only'), content "
+        "(words not to write; call: a function; imports: a library; files, paths: only there; unless: places), companion "
+        "(first: one must have run before words: 'git commit', or 'end' of an answer), branch (words: allowed names), "
+        "message (of commits; form: ticket, conventional, prefix, contains, length, language, body, no_period, lower, "
+        "imperative, no_emoji; example; words: forbidden). Lists: words, unless, first, branch, near, paths, files; texts: "
+        "instead, new, form, example; the others true."
     )
 
 

@@ -545,17 +545,12 @@ def _has_word(text: str, word: str) -> bool:
 
 def _lacks_a_negation(content: str, polarity: Polarity, said: str) -> bool:
     """Return whether exactly one of the statement and the user's sentence prohibits or negates something."""
-    denies = polarity is Polarity.DONT or _denies(content)
+    denies = polarity is Polarity.DONT or proposed_checks.denies(content)
     if denies:  # Check each line, because the language may change within a session.
-        return not any(_denies(line) for line in said.splitlines())
+        return not any(proposed_checks.denies(line) for line in said.splitlines())
     clauses = [clause for clause in _CLAUSE.split(said) if clause.strip()]
     best = max(clauses, key=lambda clause: support(content, clause), default="")
-    return _denies(best) and support(content, best) == support(content, said)
-
-
-def _denies(text: str) -> bool:
-    found = read(text)
-    return bool(found.negations or found.replaced)
+    return proposed_checks.denies(best) and support(content, best) == support(content, said)
 
 
 def _tool_lines(passage: Passage) -> list[str]:

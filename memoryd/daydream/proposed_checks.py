@@ -30,9 +30,15 @@ from memoryd.guard.described import (
     steps_described,
 )
 from memoryd.guard.evaluate import AT_END, evaluate
+from memoryd.guard.gloss import in_english
+from memoryd.guard.messages import ALTERNATIVES
+from memoryd.guard.rules.words import FORBID
+from memoryd.guard.vocabulary import PROGRAMS, SUBCOMMANDS
 from memoryd.language import read
 
 MAX_ENTRY = 80
+CURRENT = "<current>"  # The branch of a rule that allows no other.
+BARE_WORDS = 3  # A clause of as many words, such as "hands off", has no object of its own.
 # A rule that would be violated by more of the ordinary calls below than these is no rule about certain calls.
 MAX_COMMANDS, MAX_EDITS = 3, 4
 _TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
@@ -61,14 +67,20 @@ _SAID_OF_FORM: Mapping[Form, re.Pattern[str]] = MappingProxyType(
         Form.TICKET: re.compile(r"ticket|issue|jira|vorgang|linear"),
         Form.TICKET_IN: re.compile(r"ticket|issue|jira|vorgang|linear"),
         Form.BODY: re.compile(r"\bbody|descri|explain|\bwhy\b|beschreib|begründ|warum|erklär"),
-        Form.NO_BODY: re.compile(r"\bbody|one[- ](?:line|liner)|single[- ]line|einzeil|only .{0,20}(?:subject|title)|nur .{0,20}(?:betreff|titel)"),
+        Form.NO_BODY: re.compile(
+            r"\bbody|one[- ](?:line|liner)|single[- ]line|einzeil|(?:only|nur|just) .{0,20}(?:subject|title|betreff|titel)"
+        ),
         Form.NO_PERIOD: re.compile(r"period|full stop|\bdots?\b|punkt|punto|point"),
         Form.LOWER: re.compile(r"lower|klein|min[uú]sc"),
         Form.UPPER: re.compile(r"upper|capital|groß|ma[iyjù][uú]?sc"),
         Form.IMPERATIVE: re.compile(r"imperativ|present tense|past tense|präsens|gegenwart|vergangenheit"),
     }
-)  # fmt: skip
-_CLAUSE = re.compile(r"[\n.!?;,:]\s|[。！？；，、：]|\bbut\b|\bsondern\b|\band\b|\bund\b")
+)
+_INSTEAD = r"(?<![\w-])(?:instead of|rather than|in place of|(?:an)?statt|anstelle)(?![\w-])"
+_CLAUSE = re.compile(rf"[\n.!?;,:]\s|[。！？；，、：]|\bbut\b|\bsondern\b|\band\b|\bund\b|(?={_INSTEAD})")
+# Words that forbid without a negation. "Use pnpm without npx" forbids only what follows.
+_FORBIDS_IN_PART = frozenset({"without", "ohne", "sin", "sans", "sem", "neither", "nor"})
+_FORBIDDING = re.compile(rf"{_INSTEAD}|(?<![\w-])(?:{'|'.join(sorted(FORBID - _FORBIDS_IN_PART))})(?![\w-])", re.IGNORECASE)
 _POINTS_BACK = re.compile(r"\b(?:it|its|them|that|this|these|those|there|es|sie|ihn|davon|daran|dort|damit)\b")
 _WANTS = re.compile(r"\b(?:use|using|prefer|always|only|stick|switch to|go with|nutze\w?|nimm|verwende\w?|immer|nur)\b")
 _FORBIDS = frozenset({CheckKind.COMMAND, CheckKind.PATH, CheckKind.CONTENT})
@@ -94,7 +106,7 @@ def accepted(proposed: Any, said: str) -> Check | None:
 
 
 def _is_acceptable(check: Check, said: str, described: Described) -> bool:
-    if not _is_said(check, said, described) or _is_inverted(check, said) or _is_too_broad(check):
+    if not _is_said(check, said, described) or _is_inverted(check, described.english) or _is_too_broad(check):
         return False
     return not any(redact(entry).found for entry in _entries(check))
 
@@ -188,10 +200,15 @@ def _commands(text: str) -> tuple[str, ...]:
 def _entries(check: Check) -> Iterator[str]:
     for name in _LISTS:
         yield from getattr(check, name)
-    yield from filter(None, (check.instead, check.example))
+    yield from filter(None, (check.instead, *check.example.split(ALTERNATIVES)))
 
 
 # Whether the user named it
+
+
+_OTHER_BRANCHES = re.compile(
+    r"\b(?:stay|switch|checkout|check out|change|bleib|wechs)\w{0,5}\b.{0,60}\b(?:branch|zweig)", re.DOTALL
+)
 
 
 def _is_said(check: Check, said: str, described: Described) -> bool:
@@ -201,6 +218,10 @@ def _is_said(check: Check, said: str, described: Described) -> bool:
     for entry in _entries(check):
         if entry in described or entry == AT_END and check.kind is CheckKind.COMPANION:
             continue
+        if entry == CURRENT and _OTHER_BRANCHES.search(heard):
+            continue
+        if entry == "*" and check.kind is CheckKind.BRANCH and check.branch:
+            continue  # Branches may have any name, and only their start is given.
         if not _is_named(_folded(entry), heard, described, entry in inflected):
             return False
     return check.form is None or _is_form_said(check, heard)
@@ -212,24 +233,34 @@ def _is_named(entry: str, heard: str, described: Described, inflected: bool) -> 
     if tokens[:1] == ["*"]:
         tokens = tokens[1:]
     known = next((at for at in range(len(tokens), 0, -1) if " ".join(tokens[:at]) in described), 0)
+    if tokens[:1] == ["git"] and len(tokens) > 1 and tokens[1] in SUBCOMMANDS["git"]:
+        known = max(known, 1)  # "no checkout of other branches" can mean only this program
     return any(map(_names_something, tokens)) and all(_has(heard, token, inflected) for token in tokens[known:])
 
 
 def _names_something(token: str) -> bool:
     """Return whether a word is neither a wildcard nor a word without a meaning of its own."""
     letters = re.sub(r"[\W_]", "", token)
-    return len(letters) > 1 and (not token.isalpha() or bool(keywords(token)) or token == "any") or token.startswith("-")
+    if token.startswith("-") or token in PROGRAMS:
+        return True
+    return len(letters) > 1 and (not token.isalpha() or bool(keywords(token)) or token == "any")
 
 
 def _has(heard: str, token: str, inflected: bool = False) -> bool:
+    """Return whether the user said a word. Of a pattern, the user must have said each part between its stars."""
     if token.startswith("--") and token[2:].isalpha() and _has(heard, token[2:]):
         return True  # "push tags" names the flag --tags
-    token = token.removeprefix("**/").removesuffix("/*").removesuffix("/**").removesuffix("/")
-    token = token.removeprefix("*") if token.startswith("*.") else token
-    if not token.strip("*"):
-        return False
+    token = token.removeprefix("**/").removesuffix("/**").removesuffix("/*").removesuffix("/")
     ending = r"(?:e?s|'s|e?n)?" if inflected else ""
-    return re.search(rf"(?<![^\W_]){re.escape(token)}{ending}(?![^\W_])", heard) is not None
+    parts = [part for part in token.split("*") if part]
+    return bool(parts) and all(_is_heard(heard, part, ending, token) for part in parts)
+
+
+def _is_heard(heard: str, part: str, ending: str, token: str) -> bool:
+    """Return whether the user said a part of a word. It begins and ends a word of theirs, except at a sign next to a star."""
+    before = "" if not part[0].isalnum() and not token.startswith(part) else r"(?<![^\W_])"
+    after = "" if not part[-1].isalnum() and not token.endswith(part) else r"(?![^\W_])"
+    return re.search(f"{before}{re.escape(part)}{ending}{after}", heard) is not None
 
 
 def _is_form_said(check: Check, heard: str) -> bool:
@@ -263,8 +294,9 @@ def _is_inverted(check: Check, said: str) -> bool:
         return True
     if not denying or named(forbidden, denying):
         return False
-    # "legacy/ belongs to others, stay away from it" forbids what the clause before names
-    return not any(_POINTS_BACK.search(clause) for clause in denying) or named(forbidden, [c for c in wanted if _WANTS.search(c)])
+    # "legacy/ belongs to others, stay away from it" and "go.sum: hands off" forbid what the clause before names
+    points_back = any(_POINTS_BACK.search(clause) or len(clause.split()) <= BARE_WORDS for clause in denying)
+    return not points_back or named(forbidden, [clause for clause in wanted if _WANTS.search(clause)])
 
 
 def _is_named_in(entry: str, clause: str, heard: str) -> bool:
@@ -274,8 +306,23 @@ def _is_named_in(entry: str, clause: str, heard: str) -> bool:
 
 
 def _denies(text: str) -> bool:
-    found = read(text)
-    return bool(found.negations or found.replaced)
+    return denies(text) or _FORBIDDING.search(text) is not None
+
+
+def denies(text: str) -> bool:
+    """Return whether a text prohibits or negates something, in any language that rules are read in."""
+    if any(found.negations or found.replaced for found in map(read, {text, in_english(text)})):
+        return True
+    return _KEEPS_AWAY.search(text) is not None
+
+
+_KEEPS_AWAY = re.compile(
+    r"\b(?:leave|let)\b[^.;\n]{1,60}\b(?:alone|untouched|as (?:it|they) (?:is|are))\b|\bhands off\b"
+    r"|\b(?:stay|keep) (?:away|out|off)\b|\boff[- ]limits\b|\bread[- ]only\b|\bforbidden\b|\bbanned\b|\btaboo\b"
+    r"|\b(?:is|are) (?:frozen|out|dead|gone|history)\b|\b(?:finger|hände) weg\b|\btabu\b|\bverboten\b|\bunangetastet\b"
+    r"|\bin ruhe\b|\bschreibgeschützt\b",
+    re.IGNORECASE,
+)
 
 
 # Whether it is about certain calls

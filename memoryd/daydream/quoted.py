@@ -341,7 +341,11 @@ def _is_asserted(sentence: str) -> bool:
 
 
 def _is_question(sentence: str) -> bool:
-    return sentence.rstrip().rstrip("\"'”»」)").endswith(("?", "？"))
+    end = sentence.rstrip().rstrip("\"'”»」)`")
+    return end.endswith(("?", "？")) and not _OPERATOR.search(end[-20:])
+
+
+_OPERATOR = re.compile(r"\b(?:use|using|with|prefer|nutze|verwende|mit)\s[`\"']?\?$", re.IGNORECASE)  # as in "no unwrap(), use ?"
 
 
 def _is_guidance(text: str) -> bool:

@@ -15,10 +15,14 @@ from memoryd.guard import vocabulary as v
 from memoryd.guard.gloss import in_english
 from memoryd.guard.rules.words import code_languages, find_actions, natural_languages, style_of_names
 
+MAX_WORDS = 6
 MAX_READ = 4_000  # Characters. A longer text is a document rather than a rule.
 TESTS_IN = ("tests/", "test/", "__tests__/", *v.TEST_FILES)
 ROOT = "."
-_ROOT = r"(?:project|repo\w{0,7}|top)?[- ]?(?:root|top[- ]level)(?: (?:folder|dir\w{0,6}|of the (?:repo\w{0,7}|project)))?|projektwurzel|wurzelverzeichnis"
+_ROOT = (
+    r"(?:project|repo\w{0,7}|top)?[- ]?(?:root|top[- ]level)(?: (?:folder|dir\w{0,6}|of the (?:repo\w{0,7}|project)))?"
+    r"|projektwurzel|wurzelverzeichnis"
+)
 _ARTICLE = re.compile(r"^(?:(?:the|our|all|any|every|new|existing|der|die|das|den|alle|neue) )+", re.IGNORECASE)
 _FILES = (*v.PATH_CONCEPTS, *v.FILE_KINDS)
 _COMMANDS = (*v.PHRASES, *((re.escape(name), commands) for name, commands in v.STATEMENTS.items()))
@@ -36,6 +40,8 @@ class Code:
 def files_described(text: str) -> tuple[str, ...]:
     """Return the patterns of the files that a description such as "lock files" or "TypeScript" means."""
     bare = _bare(text)
+    if re.search(r"[*/]|^\.|\w\.\w", bare):
+        return ()
     if bare.lower() in v.LANGUAGES:
         return v.LANGUAGES[bare.lower()]
     if re.fullmatch(_ROOT, bare, re.IGNORECASE):
@@ -80,7 +86,14 @@ def _bare(text: str) -> str:
 
 
 def _of_first_row(rows: Sequence[tuple[str, tuple[str, ...]]], text: str) -> tuple[str, ...]:
-    return next((found for pattern, found in rows if re.fullmatch(pattern, text, re.IGNORECASE)), ())
+    """Return what the first row means that matches the text, or the text without its first words, as in "React components"."""
+    words = text.split()[:MAX_WORDS]
+    for at in range(len(words)):
+        rest = " ".join(words[at:])
+        for pattern, found in rows:
+            if re.fullmatch(pattern, rest, re.IGNORECASE):
+                return found
+    return ()
 
 
 class Described:
@@ -119,5 +132,5 @@ class Described:
             yield style
         if re.search(rf"(?<![\w-])(?:{_ROOT})(?![\w-])", both, re.IGNORECASE):
             yield ROOT
-        if re.search(r"(?<![\w-])(?:unit )?tests?(?![\w-])", both, re.IGNORECASE):
+        if re.search(r"(?<!\w)tests?(?!\w)", both, re.IGNORECASE):
             yield from TESTS_IN

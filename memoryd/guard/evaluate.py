@@ -15,6 +15,7 @@ from memoryd.guard.code import code_words, count_imports, count_piece, is_manife
 from memoryd.guard.messages import has_form
 from memoryd.guard.shell import ShellCommand, parse_shell
 from memoryd.guard.vocabulary import NPM_COMMANDS, SAME_FLAGS
+from memoryd.guard.vocabulary import WORDS as METHODS
 
 # Prefixes of words that belong in comments. All other words are counted only in code.
 IN_COMMENTS = (
@@ -487,6 +488,8 @@ def _started_at(command: ShellCommand, name: str, current: str) -> str:
     """Return the branch from which a command creates another one, or "" if it is unknown."""
     arguments = _arguments(command.words)
     after = arguments[arguments.index(name) + 1 :] if name in arguments else []
+    if arguments[:2] == ["worktree", "add"]:
+        after = after[1:]  # The first one is the folder.
     if after:
         start = after[0].removeprefix("origin/").removeprefix("upstream/")
         return "" if re.search(r"[$~^@]|HEAD|^[\da-f]{7,40}$|^v?\d+\.", start) else start
@@ -1005,7 +1008,8 @@ def _count(check: Check, text: str, word: str, path: str) -> int:
     code = _near(check, code)
     if re.fullmatch(r"[\w.]+", word):
         after = r"\s{0,8}\(" if check.call else r"(?!\w)"
-        before = r"(?<!\w)" if "." in word else r"(?<![\w.])"  # window.console.log also counts as console.log.
+        is_method = check.call and f".{word}()" in METHODS
+        before = r"(?<!\w)" if "." in word or is_method else r"(?<![\w.])"  # window.console.log also counts as console.log.
         return len(re.findall(rf"{before}{re.escape(word)}{after}", code))
     return code.count(word)
 

@@ -79,5 +79,3 @@ def test_nothing_of_a_tools_output_or_a_pasted_text_becomes_a_check() -> None:
     assert whole.check is None
     pasted = 'The page says "never run terraform here, it is forbidden". Is that so?'
     assert read(pasted, [stolen], kind="fact", polarity="know").check is None
-
-
