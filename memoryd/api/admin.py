@@ -69,12 +69,12 @@ class Health(TypedDict):
 )
 def memory_status(runtime: Runtime, request: NoParameters, caller: Caller) -> Health:
     """Report the contents of the memory and the health of its components."""
-    from memoryd.daydream.readers import PROBLEM, choose, reader_line, spending
+    from memoryd.daydream.readers import choose, current_problem, reader_line, spending, unavailable
 
     health = runtime.service.health()
     jobs = _waiting(runtime)
     spent = spending(runtime.state, runtime.clock)
-    problem = runtime.state.note(PROBLEM)
+    problem = current_problem(runtime.settings, runtime.state)
     answer = {
         "version": __version__,
         "home": str(runtime.settings.home),
@@ -88,7 +88,7 @@ def memory_status(runtime: Runtime, request: NoParameters, caller: Caller) -> He
         },
         "router": runtime.service.ranker.router.as_dict(),
         "reader": choose(runtime.settings),
-        "reader_line": reader_line(runtime.settings, spent, problem),
+        "reader_line": reader_line(runtime.settings, spent, problem and unavailable(runtime.settings, runtime.state, problem)),
         "reader_problem": problem,
         "offers": _offers(runtime),
         **spent,

@@ -21,7 +21,7 @@ from memoryd.core.text import token_count
 from memoryd.core.tool_calls import Permission, Responder, ToolCall, asked_in_turn
 from memoryd.core.types import EPOCH, Project
 from memoryd.daydream.admission import is_excluded
-from memoryd.daydream.readers import choose, reader_line, spending, unreported_problem
+from memoryd.daydream.readers import choose, reader_line, spending, unavailable, unreported_problem
 from memoryd.recall.guard import Guard
 from memoryd.recall.injection import Injector, SessionEvent
 from memoryd.service import Orchestrator
@@ -104,7 +104,10 @@ class HookCalls:
         asked = SessionEvent(event.session, project, event.source, event.prompt, event.subagent, event.cwd)
         if name == "UserPromptSubmit":
             undone = self._guard.undone(event.session) if self._guard is not None else ""
-            return client.write_answer(name, self._given(event, "\n".join(filter(None, [undone, self._injector.prompt(asked)]))))
+            context = self._given(event, "\n".join(filter(None, [undone, self._injector.prompt(asked)])))
+            # The very first session starts before there is a daemon, so its first prompt shows the line.
+            line = "" if event.subagent or self._state.note(READER_SHOWN) else self._first_line()
+            return client.write_answer(name, context, line)
         notice = self._notice(event, project)  # Must run before session_start, which makes this the project's latest session.
         lines = (self._new_place(project, places), self._warning() or self._first_line(), notice)
         context = self._given(event, self._injector.session_start(asked))
@@ -248,11 +251,8 @@ class HookCalls:
             load_settings(home=str(self._settings.home))
         except ConfigError as error:
             return f"memoryd: invalid settings; keeping the previous ones. {error}"
-        if problem := unreported_problem(self._state):
-            return (
-                f"memoryd: the model can't read sessions right now, so rules are used instead: {problem[:300]} See "
-                "'memoryd status'."
-            )
+        if problem := unreported_problem(self._settings, self._state):
+            return f"memoryd: reader {unavailable(self._settings, self._state, problem[:300])}. See 'memoryd status'."
         failing = [job for job in self._state.jobs() if job.error]
         if not failing:
             return ""
@@ -264,7 +264,7 @@ class HookCalls:
         if self._state.note(READER_SHOWN) == chosen:
             return ""
         self._state.set_note(READER_SHOWN, chosen)
-        return f"memoryd reads sessions with {reader_line(self._settings, spending(self._state, self._clock))}"
+        return f"memoryd: reader {reader_line(self._settings, spending(self._state, self._clock))}"
 
 
 def plugin_options(options: Mapping[str, str]) -> dict[str, str]:

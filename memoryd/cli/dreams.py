@@ -183,6 +183,7 @@ def why(context: Context, /, id: str) -> None:
     rows += [("file", result["path"] or "deleted")]
     rows += [(name.replace("_", " "), ", ".join(result[name])) for name in ("replaces", "replaced_by") if result[name]]
     rows += [("edited", "manually")] if result["edited_by_hand"] else []
+    rows += [("found by", key) for key in result["memory"]["asked_as"]]
     rows += [("used", _counted(result["used"]) or "never")]
     out.table(("", ""), rows)
     for use in result["uses"]:

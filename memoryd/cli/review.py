@@ -107,10 +107,13 @@ def _ask(context: Context, memory: Mapping[str, Any], place: str) -> str:
     context.output.memories([memory])
     while True:
         context.output.line(KEYS, "dim")
-        key = click.getchar()
+        try:
+            key = click.getchar()
+        except (KeyboardInterrupt, EOFError):  # Ctrl-C or Ctrl-D: what was decided so far still counts.
+            return QUIT
         if key in ("\r", "\n"):
             return KEEP
-        if key in ("", "\x03", "\x04", "\x1b"):  # The input ended, or the user pressed Ctrl-C, Ctrl-D or Escape.
+        if key in ("", "\x03", "\x04", "\x1b"):  # The input ended, or the user pressed Escape.
             return QUIT
         if key in (KEEP, EDIT, FORGET, SKIP, KEEP_REST, FORGET_SESSION, QUIT):
             return key

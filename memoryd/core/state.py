@@ -360,12 +360,12 @@ class State:
 
     # Handoffs
 
-    def save_handoff(self, session: str, project: str, text: str) -> None:
-        """Save a session's handoff. Only the latest few per project are kept."""
+    def save_handoff(self, session: str, project: str, text: str, at: str) -> None:
+        """Save the handoff of a session that ended at this time. Only the latest few per project are kept."""
         with self._db.transaction():
             self._db.execute(
                 "INSERT OR REPLACE INTO handoff (session, project, at, text) VALUES (?, ?, ?, ?)",
-                (session, project, self._now(), text),
+                (session, project, at, text),
             )
             self._db.execute(
                 "DELETE FROM handoff WHERE project = ? AND session NOT IN"

@@ -76,7 +76,11 @@ class SessionOutline:
             ("changed", ", ".join(files)),
             ("last test run", self._tests),
         )
-        return redact(". ".join(f"{name[0].upper()}{name[1:]}: {said.rstrip('.')}" for name, said in parts if said)).text
+        return redact(" ".join(_closed(f"{name[0].upper()}{name[1:]}: {said}") for name, said in parts if said)).text
+
+
+def _closed(sentence: str) -> str:
+    return sentence if sentence.endswith((".", "?", "!", "…", "。", "？", "！")) else f"{sentence}."
 
 
 def is_test_run(turn: Turn) -> bool:

@@ -146,6 +146,11 @@ def note(
         ledger.record_use(wrong, session, UseKind.CONTRADICTED)
 
 
+def last_moment(turns: Iterable[Turn]) -> datetime | None:
+    """Return the time of the latest turn, if any has one."""
+    return max((turn.at for turn in turns if turn.at is not None), default=None)
+
+
 WRITES = (KeepAction.NEW, KeepAction.SUPERSEDES, KeepAction.CONTRADICTS, KeepAction.CONFIRMS)
 log = logging.getLogger(__name__)
 MISSING_FILE_ATTEMPTS = 3
@@ -434,7 +439,7 @@ class DayDream:
     def _keep(self, passage: Passage, piece: LogChunk, run: Run, extraction: Extraction) -> tuple[Run, list[LoggedDecision]]:
         """Store the statements proposed by a reader."""
         if extraction.handoff and passage.session and passage.project:
-            self._state.save_handoff(passage.session, passage.project, extraction.handoff)
+            self._save_handoff(passage.session, passage.project, extraction.handoff, last_moment(passage.turns))
             self._handed_off = passage.session
         candidates, refused = admissible(extraction, piece.turns)
         candidates = [candidate for candidate in candidates if not self._is_settled(candidate)]
@@ -496,16 +501,22 @@ class DayDream:
             return
         if record.session == self._handed_off or not self._was_read_whole(job):
             return
-        gathered = SessionOutline()
+        gathered, ended = SessionOutline(), None
         for piece in read_all(Path(job.transcript), limits=limits_for(self._settings, OFFLINE), apart=self._is_apart):
             if self._why_not_folder(record.cwd, piece):
                 return
             gathered.add(redacted_passage(Passage(piece.turns)).turns)
+            ended = last_moment(piece.turns) or ended
         learnt = self._store.search(Query(project=record.project, session=job.session), 20)
         todos = self._store.search(Query(project=record.project, kinds=(Kind.TODO,)), 5)
         text = gathered.text([hit.item for hit in learnt], [hit.item for hit in todos], record.cwd)
         if text:
-            self._state.save_handoff(job.session, record.project, text)
+            self._save_handoff(job.session, record.project, text, ended)
+
+    def _save_handoff(self, session: str, project: str, text: str, ended: datetime | None) -> None:
+        """Store a handoff under the time at which the session ended, since its log may be read much later."""
+        now = self._clock.now()
+        self._state.save_handoff(session, project, text, to_iso(min(ended or now, now)))
 
     def _measure(self, job: Job) -> None:
         """Measure a finished trial session right away, because the client deletes old logs."""

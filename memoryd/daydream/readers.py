@@ -202,6 +202,7 @@ def make_extractor(
 log = logging.getLogger(__name__)
 FIRST_REST_SECONDS = 15.0
 LONGEST_REST_SECONDS = 3600.0
+_STATUS_DIGITS = 3  # Other words with digits are ids, times or amounts. An HTTP status distinguishes problems.
 PROBLEM, PROBLEM_SHOWN = "reader problem", "reader problem told"
 
 
@@ -328,14 +329,33 @@ class Readers:
         if isinstance(error, BudgetReached):
             until = (local_midnight(local_midnight(now) + timedelta(hours=36))).timestamp()
         self._state.set_note(f"rest {name}", f"{until}:{attempts + 1}")
-        if self.problem() != str(error):
-            log.warning("the %s reader can't answer, rules are used instead: %s", name, error)
+        # The problem of a fallback must not hide that of the chosen one.
+        preferred = name == self._models[0] or not self.problem()
+        if preferred and not _is_same_problem(self.problem(), str(error)):
+            log.warning("the %s reader can't answer, the next one is used instead: %s", name, error)
             self._state.set_note(PROBLEM, str(error))
 
     def _answered(self, name: str) -> None:
-        if _rest_of(self._state, name)[1] or self.problem():
+        """End the pause of a model that answers again. While another model stands in, the chosen one stays paused."""
+        recovered = bool(_rest_of(self._state, name)[1])
+        if recovered:
+            self._state.set_note(f"rest {name}", "")
+        if name == self._models[0] and self.problem():
+            self._state.set_note(PROBLEM, "")
             self._state.set_note(PROBLEM_SHOWN, "")
-            wake(self._state)
+            recovered = True
+        if recovered:
+            self._state.release_held()
+
+
+def _is_same_problem(first: str, second: str) -> bool:
+    """Return whether two messages differ at most in numbers and ids, such as the id of a request."""
+    return _without_ids(first) == _without_ids(second)
+
+
+def _without_ids(message: str) -> list[str]:
+    words = (word.strip("()[].,:;") for word in message.split())
+    return [word for word in words if len(word) == _STATUS_DIGITS or not any(map(str.isdigit, word))]
 
 
 def _rest_of(state: State, name: str) -> tuple[float, int]:
@@ -353,17 +373,33 @@ def wake(state: State) -> None:
 
 
 def at_work(settings: Settings, state: State) -> str:
-    """Return the reader in use: the configured one, or its fallback while no model is available."""
+    """Return the reader in use: the configured one, or the next one while it is unavailable."""
     chosen = choose(settings)
-    if chosen in READS_BY_RULES or not state.note(PROBLEM):
+    if not current_problem(settings, state):
         return chosen
-    return SESSION
+    return next((name for name in models_of(settings)[1:] if not _rest_of(state, name)[1]), SESSION)
 
 
-def unreported_problem(state: State) -> str:
-    """Return why no model is available, unless the user has already been notified."""
-    problem = state.note(PROBLEM)
-    if not problem or state.note(PROBLEM_SHOWN) == problem:
+_STAND_INS = {
+    CLAUDE: "claude -p reads in the meantime",
+    SESSION: "rules and each session's own model decide in the meantime",
+}
+
+
+def unavailable(settings: Settings, state: State, problem: str) -> str:
+    """Describe the reader's problem and which reader is used in the meantime, without a final full stop."""
+    return f"{choose(settings)} is unavailable, so {_STAND_INS[at_work(settings, state)]}: {problem.rstrip('.')}"
+
+
+def current_problem(settings: Settings, state: State) -> str:
+    """Return why the configured reader is unavailable. Empty for readers without a model, which may follow one that failed."""
+    return "" if choose(settings) in READS_BY_RULES else state.note(PROBLEM)
+
+
+def unreported_problem(settings: Settings, state: State) -> str:
+    """Return why the configured reader is unavailable, unless the user has already been notified."""
+    problem = current_problem(settings, state)
+    if not problem or _is_same_problem(state.note(PROBLEM_SHOWN), problem):
         return ""
     state.set_note(PROBLEM_SHOWN, problem)
     return problem
@@ -394,7 +430,10 @@ def _dollars(cost_usd: float | None) -> str:
 
 
 def reader_line(settings: Settings, spent: Mapping[str, Any], problem: str = "") -> str:
-    """Describe the current reader, its costs and how to change it, in one line. `spent` is the result of `spending`."""
+    """Describe the current reader, its costs and how to change it, in one line.
+
+    `spent` is the result of `spending`, and `problem` that of `unavailable`, if the reader is unavailable.
+    """
     name = choose(settings)
     if name == OFFLINE:
         description = "rules decide what is kept, at no cost and without sending anything"
@@ -408,5 +447,5 @@ def reader_line(settings: Settings, spent: Mapping[str, Any], problem: str = "")
             f"{where}; today {spent['tokens_today']:,.0f} of {settings.daily_token_budget:,} tokens "
             f"({_dollars(spent['usd_today'])}), this month {spent['tokens_month']:,.0f} ({_dollars(spent['usd_month'])})"
         )
-    resting = f". It is unavailable, so rules are used instead: {problem}" if problem else ""
+    resting = f". {problem}" if problem else ""
     return f"{name}: {description}{resting}. Change it: memoryd setup"

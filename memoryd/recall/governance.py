@@ -180,11 +180,14 @@ def value(item: MemoryItem, now: datetime, counts: UseCounts = UNUSED) -> float:
 __all__ = ["Governance", "govern", "heading", "value"]
 
 RESTATES = 0.75
-# Budget shares reserved for the user's rules and preferences, and for lasting knowledge. The remainder goes to the
-# best of both.
+# Budget shares reserved for the user's rules and preferences, for root causes and dead ends, and for decisions and the
+# environment. The second has a share of its own because the agent finds most of them, so the user's words rank above them. The
+# remainder goes to the best of all.
 WISHES_SHARE = 0.5
-KNOWLEDGE_SHARE = 0.35
-_LASTING_KNOWLEDGE = frozenset({Kind.FIX, Kind.DEAD_END, Kind.ENVIRONMENT, Kind.DECISION})
+CAUSES_SHARE = 0.15
+KNOWLEDGE_SHARE = 0.2
+_CAUSES = frozenset({Kind.FIX, Kind.DEAD_END})
+_KNOWLEDGE = frozenset({Kind.ENVIRONMENT, Kind.DECISION})
 REASON = "what earlier sessions of this project left behind"
 
 
@@ -210,8 +213,12 @@ class Governance:
 
 
 def heading(item: MemoryItem) -> Polarity:
-    """Return the heading for the item. Only the user's own words, and what the user's team has reviewed, count as a rule."""
-    return item.polarity if item.trust in (Trust.INSTRUCTION, Trust.TEAM) else Polarity.KNOW
+    """Return the heading for the item.
+
+    Only the user's own words, and what the user's team has reviewed, count as a rule. An open todo is information: a session
+    must not take it as an order.
+    """
+    return item.polarity if item.trust in (Trust.INSTRUCTION, Trust.TEAM) and item.kind is not Kind.TODO else Polarity.KNOW
 
 
 _WISHES = "The user's standing wishes, in the user's words:"
@@ -299,9 +306,11 @@ def _share_out(ranked: Sequence[MemoryItem], room: int) -> list[MemoryItem]:
     Each group fills its own share first. The best remaining items fill the rest.
     """
     wishes = [item for item in ranked if heading(item) is not Polarity.KNOW]
-    lasting = [item for item in ranked if heading(item) is Polarity.KNOW and item.kind in _LASTING_KNOWLEDGE]
+    causes, knowledge = (
+        [item for item in ranked if heading(item) is Polarity.KNOW and item.kind in kinds] for kinds in (_CAUSES, _KNOWLEDGE)
+    )
     kept, used = [], 0
-    for group, share in ((wishes, WISHES_SHARE), (lasting, KNOWLEDGE_SHARE)):
+    for group, share in ((wishes, WISHES_SHARE), (causes, CAUSES_SHARE), (knowledge, KNOWLEDGE_SHARE)):
         chosen, cost = fit(group, int(room * share))
         kept += chosen
         used += cost
@@ -347,7 +356,7 @@ def _once(ranked: Sequence[MemoryItem]) -> list[MemoryItem]:
 # Selection of candidates for governance, and of hits that answer a question.
 
 NEWEST = 200
-LASTING_KINDS = (Kind.RULE, Kind.PREFERENCE, Kind.DECISION, Kind.ENVIRONMENT)
+LASTING_KINDS = (Kind.RULE, Kind.PREFERENCE, Kind.DECISION, Kind.ENVIRONMENT, Kind.FIX, Kind.DEAD_END)
 MAX_LASTING = 1_000
 # An explicit search also shows weak matches. An answer worded differently from the question barely scores above
 # unrelated text, so the floor for questions is even lower.

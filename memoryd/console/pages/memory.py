@@ -19,6 +19,7 @@ SCOPES = {"user": "me, everywhere", "project": "this project", "team": "this pro
 POLARITIES = {"know": "Know", "do": "Do", "dont": "Don't"}
 LONGEST = 20_000
 LONGEST_TAGS = 2_000
+LONGEST_KEYS = 4_000
 MAX_STEPS = 50
 SAVED = "Saved."
 SAVED_NEWER = "Saved as a newer statement; the older wording remains available under History."
@@ -67,17 +68,24 @@ def _typed(ctx: Context) -> dict[str, Any]:
     form = ctx.form
     typed = {name: form.text(name, limit=MAX_BODY_BYTES) for name in ("content", "kind", "polarity", "scope")}
     tags = form.text("tags", limit=MAX_BODY_BYTES).split(",")
-    return {**typed, "tags": [tag for part in tags if (tag := part.strip().lstrip("#"))]}
+    keys = form.text("asked_as", limit=MAX_BODY_BYTES).splitlines()
+    return {
+        **typed,
+        "tags": [tag for part in tags if (tag := part.strip().lstrip("#"))],
+        "asked_as": [key for line in keys if (key := line.strip())],
+    }
 
 
 def _values(ctx: Context) -> dict[str, Any]:
     """Return the validated values. Raises InputError."""
     form, typed, known = ctx.form, _typed(ctx), parameters(UpdateMemory)
     form.text("tags", limit=LONGEST_TAGS)
+    form.text("asked_as", limit=LONGEST_KEYS)
     return {
         "content": _wording(ctx),
         **{name: form.choice(name, options_of(known[name])) for name in ("kind", "polarity", "scope")},
         "tags": typed["tags"],
+        "asked_as": typed["asked_as"],
     }
 
 

@@ -119,6 +119,12 @@ def test_the_first_start_says_once_which_reader_is_at_work_and_how_to_change_it(
     assert status["reader_line"] in line and status["usd_month"] == 0
 
 
+def test_a_first_session_that_started_before_the_daemon_shows_the_reader_with_its_first_prompt(desk: Desk) -> None:
+    assert "session:" in desk.hook("UserPromptSubmit", prompt="Please look at the cart.")["systemMessage"]
+    assert "systemMessage" not in desk.hook("UserPromptSubmit", prompt="Please look at the cart again.")
+    assert "systemMessage" not in desk.hook("SessionStart", source="startup")
+
+
 def test_a_reader_that_cannot_answer_is_reported_once(desk: Desk, tmp_path: Path) -> None:
     desk.hook("SessionStart", source="startup")
     log = tmp_path / "s1.jsonl"

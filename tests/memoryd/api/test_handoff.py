@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from memoryd.api.dispatch import Api
+from memoryd.core.clock import to_iso
 from memoryd.core.config import Settings
 from memoryd.core.types import Turn, TurnKind
 from memoryd.daydream.handoff import SessionOutline, holds
@@ -36,7 +37,7 @@ class Desk:
         answer = self.api.hook("UserPromptSubmit", {"session_id": session, "cwd": str(self.folder), "prompt": text}, {})
         return str(orjson.loads(answer or b"{}").get("hookSpecificOutput", {}).get("additionalContext", ""))
 
-    def session(self, name: str, asked: str, event: str = "SessionEnd") -> None:
+    def session(self, name: str, asked: str, event: str = "SessionEnd", ended: str = "") -> None:
         log = self.folder / f"{name}.jsonl"
         step = {"type": "tool_use", "id": "t", "name": "Edit", "input": {"file_path": str(self.folder / "cart.py")}}
         run = {"type": "tool_use", "id": "r", "name": "Bash", "input": {"command": "pytest -q"}}
@@ -55,6 +56,7 @@ class Desk:
                 "sessionId": name,
                 "cwd": str(self.folder),
                 "message": {"role": role, "content": c},
+                **({"timestamp": ended} if ended else {}),
             }
             for n, (role, c) in enumerate(messages)
         ]
@@ -90,6 +92,14 @@ def test_the_next_session_is_given_once_where_the_last_one_left_off(desk: Desk) 
     assert given.startswith("<memoryd-recall") and "cart round to cents" in given
     assert "cart round to cents" not in desk.start("s3"), "shown once"
     assert desk.user("handoff")["handoffs"], "asking still answers"
+
+
+def test_a_session_whose_log_is_read_days_later_left_off_when_it_ended(desk: Desk, clock: FakeClock) -> None:
+    desk.session("late", "Please translate the invoices.", ended="2025-12-31T21:00:00Z")
+    desk.session("clockwise", "Why is the cart slow?", ended="2099-01-01T00:00:00Z")
+    later, earlier = desk.user("handoff")["handoffs"]
+    assert earlier["at"].startswith("2025-12-31T21:00") and "Asked: Please translate the invoices. Changed" in earlier["text"]
+    assert later["at"] == to_iso(clock.now()) and "Asked: Why is the cart slow? Changed" in later["text"]
 
 
 def test_a_session_that_continues_does_not_get_its_own_handoff(desk: Desk) -> None:
@@ -211,4 +221,4 @@ def test_a_lasting_wish_is_not_a_task_that_was_left_off() -> None:
     wish = Turn(TurnKind.USER, "From now on end every mail with our slogan.")
     task = Turn(TurnKind.USER, "Round the totals in the cart. Never touch the fixtures.")
     gathered.add([wish, task, edit])
-    assert gathered.text([], []) == "Asked: Round the totals in the cart. Changed: cart.py"
+    assert gathered.text([], []) == "Asked: Round the totals in the cart. Changed: cart.py."

@@ -59,6 +59,11 @@ def test_the_journal_and_why_tell_what_happened(terminal: Terminal, dreamt: dict
     terminal.json("why", "mem_ffffffffffff", code=3)
 
 
+def test_why_shows_the_keys_by_which_a_memory_is_found(terminal: Terminal) -> None:
+    id = terminal.json("remember", "Deploy with make ship.", "--asked-as", "how do I release?")["id"]
+    assert "how do I release?" in terminal.run("why", id).output
+
+
 def test_an_undo_brings_all_back_and_can_be_undone(terminal: Terminal, dreamt: dict[str, object]) -> None:
     undone = terminal.json("undo")
     assert undone["of"] == dreamt["entry"]

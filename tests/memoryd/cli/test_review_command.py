@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import click
 import pytest
 from click.testing import CliRunner
 
@@ -52,6 +53,24 @@ def test_quitting_leaves_the_rest_for_the_next_time(terminal: Terminal, monkeypa
     learn(terminal, "The proxy caches for a day.", "Invoices are numbered per year.")
     press(terminal, "kq", monkeypatch)
     assert "The proxy caches for a day." in terminal.run("review").output
+
+
+def test_ctrl_c_keeps_what_was_decided_so_far(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal.run("review", "--seen")
+    older, newer = learn(terminal, "Exports are zipped.", "The logo is an SVG.")
+    keys = iter("f")
+
+    def pressed(echo: bool = False) -> str:
+        """Return the next key, or raise what click raises for Ctrl-C."""
+        if key := next(keys, ""):
+            return key
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(click, "getchar", pressed)
+    assert "0 kept, 1 forgotten" in press(terminal, "", monkeypatch)
+    assert terminal.json("show", newer)["memory"]["status"] == "blacklisted"
+    assert "Exports are zipped." in terminal.run("review").output
+    assert terminal.json("show", older)["memory"]["status"] == "active"
 
 
 def test_many_are_decided_at_once_without_a_terminal(terminal: Terminal) -> None:

@@ -216,6 +216,20 @@ def test_an_edit_writes_the_file_and_keeps_the_older_wording(
     assert f'replaces <a href="/memories/{id}">' in real_console.get(f"/memories/{new}").text
 
 
+def test_the_keys_of_a_memory_are_shown_and_edited_and_survive_a_conflict(
+    real_console: Console, store: Orchestrator, remember: Callable[..., Any]
+) -> None:
+    id = remember("Deploy with make ship.", asked_as=("how do I release?",))
+    assert "how do I release?" in real_console.get(f"/memories/{id}").text
+    assert "how do I release?</textarea>" in real_console.get(f"/memories/{id}/edit").text
+    keys = "put it live\r\n\r\nwie bringe ich es raus?"
+    form = form_of(real_console, id, content="Deploy with make ship.", asked_as=keys)
+    real_console.post(f"/memories/{id}/edit", **form)
+    assert store.require(id).asked_as == ("put it live", "wie bringe ich es raus?")
+    conflict = real_console.post(f"/memories/{id}/edit", **{**form, "content": "Deploy with just ship."}).text
+    assert 'name="asked_as" value="put it live\nwie bringe ich es raus?"' in conflict
+
+
 def test_an_edit_over_a_hand_edit_shows_both_and_overwrites_nothing(
     real_console: Console, store: Orchestrator, remember: Callable[..., Any]
 ) -> None:
@@ -306,7 +320,7 @@ def test_a_memory_that_is_too_long_for_a_form_keeps_its_text_and_takes_the_rest(
 ) -> None:
     id, other = remember("The lamp is lit. " * 2_000), remember("A lamp is on the pier.")
     page = real_console.get(f"/memories/{id}/edit").text
-    assert "<textarea" not in page and len(page) < 20_000
+    assert 'name="content"' not in page and len(page) < 20_000
     form = form_of(real_console, id, tags="lamp")
     del form["content"]
     saved = real_console.post(f"/memories/{id}/edit", **form, whole="1")

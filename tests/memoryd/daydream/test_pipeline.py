@@ -15,7 +15,8 @@ from memoryd.core.errors import ModelError, NotFoundError, StoreError
 from memoryd.core.protocols import MemoryStore
 from memoryd.core.state import Job, Run, State
 from memoryd.core.text import jaccard, keywords
-from memoryd.core.types import Candidate, Extraction, Hit, Kind, MemoryItem, Passage, Query, Source, Status, TurnKind
+from memoryd.core.types import Candidate, Extraction, Hit, Kind, MemoryItem, Passage, Query, Source, Status, Turn, TurnKind
+from memoryd.daydream import readers
 from memoryd.daydream.model_reader import ModelExtractor
 from memoryd.daydream.offline import HeuristicExtractor
 from memoryd.daydream.pipeline import DayDream
@@ -397,6 +398,30 @@ def test_the_endpoint_is_followed_by_claude_only_after_a_yes(tmp_path: Path) -> 
     assert models_of(replace(given, use_claude=True)) == ("endpoint", "claude")
     assert models_of(replace(given, use_claude=True, reader="endpoint")) == ("endpoint",)
     assert models_of(Settings(home=tmp_path)) == ()
+
+
+def test_while_claude_stands_in_the_endpoint_rests_and_its_problem_is_reported_once(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = replace(world.settings, reader="auto", openai_base_url="http://localhost:1/v1", use_claude=True)
+    refused = [ModelError(f"answered 503: request id {n}", transient=True) for n in (31761, 80234)]
+    models = {"endpoint": ScriptedLLM(*refused, proposals(("x", 1))), "claude": ScriptedLLM(*[proposals(("x", 1))] * 3)}
+    monkeypatch.setattr(readers, "make_extractor", lambda settings, name, logins: ModelExtractor(models[name], settings, name))
+    chosen, asked = readers.Readers(settings, world.state, world.clock), Passage((Turn(TurnKind.USER, "x", "u", 1),))
+
+    def answered() -> str:
+        found = chosen.ask(asked)
+        return found.extractor if isinstance(found, Extraction) else ""
+
+    assert answered() == "claude" and readers.at_work(settings, world.state) == "claude"
+    assert "503" in readers.unreported_problem(settings, world.state)
+    assert answered() == "claude" and len(models["endpoint"].calls) == 1, "a resting model is not asked each time"
+    world.clock.advance(minutes=1)
+    assert answered() == "claude" and len(models["endpoint"].calls) == 2
+    assert readers.unreported_problem(settings, world.state) == "", "another id of a request is no other problem"
+    world.clock.advance(minutes=1)
+    assert answered() == "endpoint"
+    assert (chosen.problem(), readers.at_work(settings, world.state)) == ("", "endpoint")
 
 
 def test_a_piece_in_which_nobody_said_anything_costs_no_call(world: World, log: Log) -> None:

@@ -201,5 +201,19 @@ def test_many_rules_leave_room_for_root_causes_and_the_environment() -> None:
     assert set(govern([*rules, *known], NOW, 400).know) == set(known)
 
 
+def test_root_causes_that_the_agent_found_are_not_displaced_by_what_the_user_said() -> None:
+    said = [item(f"Fact {n}: the service number {n} belongs to the team of floor {n}.", kind=Kind.FACT) for n in range(40)]
+    places = [item(f"Host {n} of the cluster is in room {n}.", kind=Kind.ENVIRONMENT) for n in range(40)]
+    cause = item("Uploads failed because the proxy cut bodies at 1 MB.", kind=Kind.FIX, source=Source.AGENT_STEP)
+    chosen = govern([*said, *places, cause], NOW, 600)
+    assert cause in chosen.know
+
+
+def test_an_open_todo_is_not_shown_as_a_standing_wish() -> None:
+    todo = item("Finish the migration of the invoices.", kind=Kind.TODO, polarity=Polarity.DO)
+    chosen = govern([todo], NOW, 600)
+    assert (chosen.do, chosen.know) == ((), (todo,)) and "standing wishes" not in chosen.text
+
+
 def test_a_candidate_is_never_shown() -> None:
     assert govern([item("Use tabs.", status=Status.CANDIDATE, kind=Kind.RULE, polarity=Polarity.DO)], NOW, 600).text == ""
