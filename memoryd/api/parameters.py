@@ -385,7 +385,9 @@ class Values(Parameter):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlainObjects(Parameter):
-    """A list of objects with plain values. A single object counts as a list of one."""
+    """A list of objects with plain values, which the handler checks. A single object counts as a list of one."""
+
+    properties: Mapping[str, Mapping[str, Any]]
 
     def convert(self, value: Any, *, model: bool = False) -> tuple[dict[str, Any], ...]:
         """Return the objects unchanged."""
@@ -396,8 +398,8 @@ class PlainObjects(Parameter):
         return tuple(one.convert(entry, model=model) for entry in entries)
 
     def schema(self) -> Schema:
-        """Return the schema of an array of objects."""
-        return {"type": "array", "items": {"type": "object"}}
+        """Return the schema of an array of objects with the properties."""
+        return {"type": "array", "items": {"type": "object", "properties": dict(self.properties)}}
 
 
 def _is_plain(value: Any) -> bool:
@@ -560,6 +562,6 @@ def values(description: str = "", **about: Any) -> Any:
     return _field(Values, None, False, description=description, **about)
 
 
-def plain_objects(description: str = "", **about: Any) -> Any:
+def plain_objects(properties: Mapping[str, Mapping[str, Any]], description: str = "", **about: Any) -> Any:
     """Define a list of objects with plain values."""
-    return _field(PlainObjects, (), False, description=description, **about)
+    return _field(PlainObjects, (), False, description=description, properties=properties, **about)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 from memoryd.api.parameters import count, flag, objects, parse, plain_objects, request, share, text
 from memoryd.api.registry import Caller, Shown, Tool, operation
 from memoryd.api.shared import asked_as_parameter, keys_of, kind_parameter, polarity_parameter
+from memoryd.core.checks import PROPOSED_FIELDS
 from memoryd.core.clock import to_iso
 from memoryd.core.config import SESSION
 from memoryd.core.errors import InputError
@@ -59,16 +60,15 @@ def _confidence() -> Any:
 
 def _check() -> Any:
     return plain_objects(
-        "Only for a rule of the user that tool calls can break: objects that say what breaks it, usually one. Every entry is "
-        "copied from the user's turn; what is only described there (lock files, tests, lint, force push, project root) is "
-        "written so, in English. kind: command (words: forbidden commands, or a flag, NAME=value or host; instead; unless: "
-        "flags or NAME=value that make it right; branch: only there), path (paths or patterns not to change; read: nor to "
-        "read; new: 'only' if just creating is wrong; where files belong: files, unless: those places, new: 'only'), content "
-        "(words not to write; call: a function; imports: a library; files, paths: only there; unless: places), companion "
-        "(first: one must have run before words: 'git commit', or 'end' of an answer), branch (words: allowed names), "
-        "message (of commits; form: ticket, conventional, prefix, contains, length, language, body, no_period, lower, "
-        "imperative, no_emoji; example; words: forbidden). Lists: words, unless, first, branch, near, paths, files; texts: "
-        "instead, new, form, example; the others true."
+        PROPOSED_FIELDS,
+        "For each rule of the user that tool calls can break: objects that say what breaks it, usually one, with the fields that "
+        "matter. Every entry is copied from the user's turn; what is only described there (lock files, tests, lint, force push, "
+        "project root) is written so, in English. command: words are forbidden commands, or a flag, NAME=value or host; instead; "
+        "unless: flags or NAME=value that make it right (a required flag: words [npm ci], unless [--ignore-scripts]); branch: "
+        "only there. path: paths or patterns not to change; read: nor to read; new 'only': just creating is wrong; where files "
+        "belong: files, unless (those places), new 'only'. content: words not to write; call: a function; imports: a library; "
+        "files, paths: only there; unless: places. companion: one of first must have run before words ('git commit', or 'end' of "
+        "an answer). branch: words are allowed names. message: of commits; form with its example, or forbidden words.",
     )
 
 

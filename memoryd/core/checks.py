@@ -23,6 +23,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Any
 
 from memoryd.core.errors import InputError
@@ -125,6 +126,24 @@ class Check:
         shared = (replace(each, mode=self.mode, silenced=self.silenced) for each in self.also)
         return (replace(self, also=()), *shared)
 
+
+# The JSON schema of a check that a model proposes. The mode and what is silenced are the user's.
+
+_LIST = {"type": "array", "items": {"type": "string"}}
+PROPOSED_LISTS = ("words", "unless", "first", "branch", "near", "paths", "files")
+PROPOSED_FIELDS: Mapping[str, Mapping[str, Any]] = MappingProxyType(
+    {
+        "kind": {"type": "string", "enum": [kind.value for kind in CheckKind]},
+        **dict.fromkeys(PROPOSED_LISTS, _LIST),
+        "instead": {"type": "string"},
+        "call": {"type": "boolean"},
+        "imports": {"type": "boolean"},
+        "read": {"type": "boolean"},
+        "new": {"type": "string", "enum": ["", New.ONLY.value, New.EXCEPT.value]},
+        "form": {"type": "string", "enum": ["", *(form.value for form in Form)]},
+        "example": {"type": "string"},
+    }
+)
 
 # Reading and writing checks
 

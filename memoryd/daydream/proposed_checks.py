@@ -14,7 +14,17 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from memoryd.core.checks import MAX_ALSO, MAX_ENTRIES, Access, Check, CheckKind, Form, New, check_from_dict
+from memoryd.core.checks import (
+    MAX_ALSO,
+    MAX_ENTRIES,
+    PROPOSED_FIELDS,
+    PROPOSED_LISTS,
+    Access,
+    Check,
+    CheckKind,
+    Form,
+    check_from_dict,
+)
 from memoryd.core.errors import InputError
 from memoryd.core.text import keywords
 from memoryd.core.tool_calls import ToolCall
@@ -41,22 +51,14 @@ CURRENT = "<current>"  # The branch of a rule that allows no other.
 BARE_WORDS = 3  # A clause of as many words, such as "hands off", has no object of its own.
 # A rule that would be violated by more of the ordinary calls below than these is no rule about certain calls.
 MAX_COMMANDS, MAX_EDITS = 3, 4
-_TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
-_LISTS = ("words", "unless", "first", "branch", "near", "paths", "files")
-FIELDS: dict[str, Any] = {
-    "kind": {"type": "string", "enum": [kind.value for kind in CheckKind]},
-    **dict.fromkeys(_LISTS, _TEXTS),
-    "instead": {"type": "string"},
-    "call": {"type": "boolean"},
-    "imports": {"type": "boolean"},
-    "read": {"type": "boolean"},
-    "new": {"type": "string", "enum": ["", New.ONLY.value, New.EXCEPT.value]},
-    "form": {"type": "string", "enum": ["", *(form.value for form in Form)]},
-    "example": {"type": "string"},
-}
 SCHEMA: dict[str, Any] = {
     "type": "array",
-    "items": {"type": "object", "properties": FIELDS, "required": list(FIELDS), "additionalProperties": False},
+    "items": {
+        "type": "object",
+        "properties": dict(PROPOSED_FIELDS),
+        "required": list(PROPOSED_FIELDS),
+        "additionalProperties": False,
+    },
 }
 # What the user must have said for a form of commit messages that no example shows.
 _SAID_OF_FORM: Mapping[Form, re.Pattern[str]] = MappingProxyType(
@@ -90,7 +92,7 @@ def accepted(proposed: Any, said: str) -> Check | None:
     """Return the check to store with a rule, or None if there is none, or a part of it is not the user's.
 
     Args:
-        proposed: A model's answer: a list of objects with the keys of `FIELDS`. A call that one of them matches breaks the rule.
+        proposed: A model's answer: objects with the keys of `PROPOSED_FIELDS`. A call that one of them matches breaks the rule.
         said: What the user said of the rule, without quotes, questions and suppositions.
     """
     if not isinstance(proposed, list | tuple) or not 1 <= len(proposed) <= MAX_ALSO + 1:
@@ -119,11 +121,11 @@ def _parsed(proposed: Any) -> Check | None:
     if not isinstance(proposed, Mapping):
         return None
     values = {name: value for name, value in proposed.items() if value not in ("", [], (), False, None)}
-    if values.keys() - FIELDS.keys():
+    if values.keys() - PROPOSED_FIELDS.keys():
         return None
     if values.pop("read", False) is True:
         values["access"] = Access.READ.value
-    lists = {name: [value] if isinstance(value, str) else value for name, value in values.items() if name in _LISTS}
+    lists = {name: [value] if isinstance(value, str) else value for name, value in values.items() if name in PROPOSED_LISTS}
     if not all(isinstance(value, list | tuple) and all(isinstance(entry, str) for entry in value) for value in lists.values()):
         return None
     if any(len(entry) > MAX_ENTRY for value in lists.values() for entry in value):
@@ -198,7 +200,7 @@ def _commands(text: str) -> tuple[str, ...]:
 
 
 def _entries(check: Check) -> Iterator[str]:
-    for name in _LISTS:
+    for name in PROPOSED_LISTS:
         yield from getattr(check, name)
     yield from filter(None, (check.instead, *check.example.split(ALTERNATIVES)))
 
