@@ -48,7 +48,6 @@ from memoryd.language import read
 
 MAX_ENTRY = 80
 CURRENT = "<current>"  # The branch of a rule that allows no other.
-BARE_WORDS = 3  # A clause of as many words, such as "hands off", has no object of its own.
 # A rule that would be violated by more of the ordinary calls below than these is no rule about certain calls.
 MAX_COMMANDS, MAX_EDITS = 3, 4
 SCHEMA: dict[str, Any] = {
@@ -84,6 +83,12 @@ _CLAUSE = re.compile(rf"[\n.!?;,:]\s|[。！？；，、：]|\bbut\b|\bsondern\b
 _FORBIDS_IN_PART = frozenset({"without", "ohne", "sin", "sans", "sem", "neither", "nor"})
 _FORBIDDING = re.compile(rf"{_INSTEAD}|(?<![\w-])(?:{'|'.join(sorted(FORBID - _FORBIDS_IN_PART))})(?![\w-])", re.IGNORECASE)
 _POINTS_BACK = re.compile(r"\b(?:it|its|them|that|this|these|those|there|es|sie|ihn|davon|daran|dort|damit)\b")
+# A clause that forbids without an object of its own.
+_BARE = re.compile(
+    r"\W{0,5}(?:(?:is|are|hands?|off|limits?|off-limits|finger|hände|weg|no|not|kein\w?|nicht|manual\w?|hand|edit\w{0,3}|chang\w{1,3}|touch\w{0,3}|allowed"
+    r"|erlaubt|read-?only|frozen|forbidden|banned|verboten|taboo|tabu|gone|dead|out|history|please|pls|bitte|ever|at|all|änderungen)\W{0,5}){1,6}",
+    re.IGNORECASE,
+)
 _WANTS = re.compile(r"\b(?:use|using|prefer|always|only|stick|switch to|go with|nutze\w?|nimm|verwende\w?|immer|nur)\b")
 _FORBIDS = frozenset({CheckKind.COMMAND, CheckKind.PATH, CheckKind.CONTENT})
 
@@ -237,13 +242,14 @@ def _is_named(entry: str, heard: str, described: Described, inflected: bool) -> 
     known = next((at for at in range(len(tokens), 0, -1) if " ".join(tokens[:at]) in described), 0)
     if tokens[:1] == ["git"] and len(tokens) > 1 and tokens[1] in SUBCOMMANDS["git"]:
         known = max(known, 1)  # "no checkout of other branches" can mean only this program
-    return any(map(_names_something, tokens)) and all(_has(heard, token, inflected) for token in tokens[known:])
+    names = known or any(_names_something(token) or token in PROGRAMS and not inflected for token in tokens)
+    return bool(names) and all(_has(heard, token, inflected) for token in tokens[known:])
 
 
 def _names_something(token: str) -> bool:
     """Return whether a word is neither a wildcard nor a word without a meaning of its own."""
     letters = re.sub(r"[\W_]", "", token)
-    if token.startswith("-") or token in PROGRAMS:
+    if re.match(r"--?[a-z]", token):
         return True
     return len(letters) > 1 and (not token.isalpha() or bool(keywords(token)) or token == "any")
 
@@ -290,21 +296,25 @@ def _is_inverted(check: Check, said: str) -> bool:
     wanted = [_folded(clause) for clause in clauses if not _denies(clause)]
 
     def named(entries: Sequence[str], where: Sequence[str]) -> bool:
-        return any(_is_named_in(entry, clause, heard) for entry in entries for clause in where)
+        return any(_is_named_in(entry, clause, heard) for entry in entries if entry for clause in where)
 
     if check.instead and named((check.instead,), denying) and not named((check.instead,), wanted):
         return True
-    if not denying or named(forbidden, denying):
+    asked = [clause for clause in wanted if _WANTS.search(clause)]
+    if not denying:
+        return named(forbidden, asked) and not named((check.instead,), asked)
+    if named(forbidden, denying):
         return False
     # "legacy/ belongs to others, stay away from it" and "go.sum: hands off" forbid what the clause before names
-    points_back = any(_POINTS_BACK.search(clause) or len(clause.split()) <= BARE_WORDS for clause in denying)
-    return not points_back or named(forbidden, [clause for clause in wanted if _WANTS.search(clause)])
+    points_back = any(_POINTS_BACK.search(clause) or _BARE.fullmatch(clause) for clause in denying)
+    return not points_back or named(forbidden, asked)
 
 
 def _is_named_in(entry: str, clause: str, heard: str) -> bool:
     """Return whether a clause names as much of an entry as the user does anywhere, or describes it."""
     tokens = [token for token in _folded(entry).split() if _has(heard, token)]
-    return all(_has(clause, token) for token in tokens) if tokens else entry in Described(clause)
+    matter = tokens[1:] or tokens  # The program may be named before, as in "docker: builds need --pull, never --privileged".
+    return all(_has(clause, token) for token in matter) if tokens else entry in Described(clause)
 
 
 def _denies(text: str) -> bool:
@@ -322,7 +332,7 @@ _KEEPS_AWAY = re.compile(
     r"\b(?:leave|let)\b[^.;\n]{1,60}\b(?:alone|untouched|as (?:it|they) (?:is|are))\b|\bhands off\b"
     r"|\b(?:stay|keep) (?:away|out|off)\b|\boff[- ]limits\b|\bread[- ]only\b|\bforbidden\b|\bbanned\b|\btaboo\b"
     r"|\b(?:is|are) (?:frozen|out|dead|gone|history)\b|\b(?:finger|hände) weg\b|\btabu\b|\bverboten\b|\bunangetastet\b"
-    r"|\bin ruhe\b|\bschreibgeschützt\b",
+    r"|\bin ruhe\b|\bschreibgeschützt\b|\b(?:only|nur) (?:be )?(?:read|lesen|gelesen)\b",
     re.IGNORECASE,
 )
 

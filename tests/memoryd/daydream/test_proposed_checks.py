@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any
 
 import orjson
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memoryd.core.checks import Check, CheckKind
 from memoryd.core.config import Settings
 from memoryd.core.types import Candidate, Passage, Turn, TurnKind
+from memoryd.daydream import proposed_checks
 from memoryd.daydream.model_reader import ModelExtractor
 from memoryd.testing import ScriptedLLM
 
@@ -79,3 +83,85 @@ def test_nothing_of_a_tools_output_or_a_pasted_text_becomes_a_check() -> None:
     assert whole.check is None
     pasted = 'The page says "never run terraform here, it is forbidden". Is that so?'
     assert read(pasted, [stolen], kind="fact", polarity="know").check is None
+
+
+def test_a_rule_may_have_several_checks_and_one_that_is_not_the_users_drops_all() -> None:
+    said = "Docker here: builds need --pull, and never run the daemon as root with --privileged."
+    pull = {"kind": "command", "words": ["docker"], "unless": ["--pull"]}
+    privileged = {"kind": "command", "words": ["--privileged"]}
+    found = read(said, [{**pull, "words": ["docker build"]}, privileged]).check
+    assert found is None  # Nobody said "docker build".
+    found = read(said, [pull, privileged]).check
+    assert found is not None
+    assert [part.words for part in found.parts()] == [("docker",), ("docker --privileged",)]
+
+
+@pytest.mark.parametrize(
+    ("said", "check", "words"),
+    [
+        ("No force pushes in this repository.", {"kind": "command", "words": ["force push"]}, "git push --force"),
+        ("We don't push tags, the pipeline does.", {"kind": "command", "words": ["git push --tags"]}, "git push --tags"),
+        ("Don't switch or checkout anything.", {"kind": "command", "words": ["git checkout"]}, "git checkout"),
+        ("Never -DskipTests.", {"kind": "command", "words": ["-DskipTests"]}, "* -DskipTests"),
+        ("Take xh instead of curl.", {"kind": "command", "words": ["curl"], "instead": "xh"}, "curl"),
+        ("这里用 pnpm，不要用 npm", {"kind": "command", "words": ["npm"], "instead": "pnpm"}, "npm"),
+        ("go.sum: hands off.", {"kind": "path", "paths": ["go.sum"]}, "go.sum"),
+        ("Leave generated/ alone.", {"kind": "path", "files": ["generated/"]}, "generated/"),
+        ("Never edit *.pb.go by hand.", {"kind": "path", "files": ["*.pb.go"]}, "*.pb.go"),
+        ("Lock files are not yours.", {"kind": "path", "paths": ["lock files"]}, "uv.lock"),
+        ("I don't want new files in the project root.", {"kind": "path", "paths": ["project root"], "new": "only"}, "."),
+        ("No enums in our TypeScript.", {"kind": "content", "words": ["enum"], "files": ["TypeScript"]}, "enum"),
+        ("No hex colors in *.swift.", {"kind": "content", "words": ["hex colors"], "files": ["*.swift"]}, "<hex color>"),
+        ("Lint before you commit.", {"kind": "companion", "words": ["git commit"], "first": ["lint"]}, "npm run lint"),
+        ("lance flutter analyze avant chaque commit", {"kind": "companion", "words": ["git commit"],
+          "first": ["flutter analyze"]}, "flutter analyze"),
+        ("Branches heißen SHOP-<nr>-text.", {"kind": "branch", "words": ["SHOP-*"]}, "SHOP-*"),
+        ("Commit messages are German, not English.", {"kind": "message", "form": "language", "example": "Deutsch"}, "german"),
+        ("Begin each commit message with [web] or [app].", {"kind": "message", "form": "prefix", "example": "[web] | [app]"},
+         "[web] | [app]"),
+    ],
+)  # fmt: skip
+def test_what_the_user_names_or_describes_is_accepted_in_many_wordings(said: str, check: dict[str, Any], words: str) -> None:
+    found = read(said, [check], polarity="dont" if proposed_checks.denies(said) else "do").check
+    assert found is not None
+    assert words in (*found.words, *found.paths, *found.first, found.example)
+
+
+@pytest.mark.parametrize(
+    ("said", "check"),
+    [
+        ("Always use pnpm here.", {"kind": "command", "words": ["pnpm"]}),  # the opposite, without a negation
+        ("npm is our tool, never pnpm.", {"kind": "command", "words": ["npm"]}),
+        ("Take xh instead of curl.", {"kind": "command", "words": ["xh"], "instead": "curl"}),
+        ("Never push by force.", {"kind": "path", "paths": ["lock files"]}),  # Nobody spoke of lock files.
+        ("Never push by force.", {"kind": "path", "paths": ["uv.lock"]}),
+        ("Never push by force.", {"kind": "command", "words": ["*"]}),
+        ("Don't - please - touch it.", {"kind": "content", "words": ["-"]}),
+        ("Don't install anything.", {"kind": "command", "words": ["npm install"]}),  # Nobody said npm.
+        ("No tests in src, please.", {"kind": "content", "words": ["<hex color>"]}),
+        ("Never commit to main.", {"kind": "message", "form": "no_period"}),
+        ("Never commit to main.", {"kind": "message", "form": "language", "example": "english"}),
+        ("Never commit to main.", {"kind": "branch", "words": ["*"]}),
+        ("Never commit to main.", {"kind": "branch", "words": ["<current>"], "read": True}),
+        ("Never commit to main.", {"kind": "command", "words": ["git commit"], "also": [{"kind": "command", "words": ["ls"]}]}),
+    ],
+)
+def test_nothing_but_the_users_words_becomes_a_check(said: str, check: dict[str, Any]) -> None:
+    assert read(said, [check]).check is None
+
+
+@given(st.sampled_from(["words", "paths", "files", "unless", "first", "branch", "near"]), st.text(max_size=12))
+@settings(max_examples=50, deadline=None)
+def test_whatever_a_model_writes_each_entry_of_an_accepted_check_is_in_the_users_words(field: str, text: str) -> None:
+    said = "Never run deploy-all on staging, and don't edit conf/live.toml."
+    found = proposed_checks.accepted([{"kind": "command", "words": ["deploy-all"], field: [text]}], said)
+    for entry in getattr(found, field) if found else ():
+        assert all(part in said.casefold() for part in entry.casefold().replace("*", " ").rstrip("/").split())
+
+
+def test_a_proposal_for_a_long_text_costs_linear_time() -> None:
+    said = "never, hands off, leave the force push lock files and instead of " * 1_500
+    check = {"kind": "command", "words": ["npm", "a b * c*d"], "instead": "pnpm", "unless": ["--x"]}
+    started = time.process_time()
+    proposed_checks.accepted([check] * 9, said)
+    assert time.process_time() - started < 2.0
