@@ -71,6 +71,12 @@ class UnquotedTime(str):
     __slots__ = ()
 
 
+class QuotedText(str):
+    """A text that is always written in double quotes, so that replacing words in a file seldom makes it invalid."""
+
+    __slots__ = ()
+
+
 class _Block(dict[str, Any]):
     """A mapping written with one key per line and nested values inline."""
 
@@ -103,6 +109,7 @@ def _represent_text(dumper: Any, text: str) -> Any:
 
 _Dumper.add_representer(str, _represent_text)
 _Dumper.add_representer(UnquotedTime, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:timestamp", str(text)))
+_Dumper.add_representer(QuotedText, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", str(text), style='"'))
 _Dumper.add_representer(
     _Block, lambda dumper, block: dumper.represent_mapping("tag:yaml.org,2002:map", block.items(), flow_style=False)
 )
@@ -132,6 +139,11 @@ def _known_line(key: str, value: Any) -> str:
     if isinstance(value, UnquotedTime) or (isinstance(value, str) and is_id(value)):
         return f"{key}: {value}\n" if key.isidentifier() else ""
     return _dump_scalar(key, value) if isinstance(value, str | bool | float) and len(str(value)) <= _SHORT else ""
+
+
+def line(key: str, value: str) -> bytes:
+    """Return the line of a key with a text, as `render` writes it."""
+    return _dump_scalar(key, value).encode()
 
 
 @lru_cache(maxsize=LINES_KEPT, typed=True)  # True, 1 and 1.0 compare as equal.
@@ -250,6 +262,37 @@ def _bad_value_line(head: str) -> int:
         except (yaml.YAMLError, RecursionError):
             continue
     return 2
+
+
+def with_values_quoted(document: Document, repairs: Mapping[str, Callable[[str], Any]], path: str) -> Document:
+    """Return a document whose front matter is not YAML with the values of some keys written correctly.
+
+    Args:
+        document: The document, as `split` returns it.
+        repairs: For each key, a function that returns the value meant by the text after its colon. The text includes the lines
+            below that are indented or begin with a hyphen.
+        path: Path of the file, for messages.
+
+    Raises:
+        BrokenFileError: Something else is invalid.
+    """
+    head = document.head
+    for key, repair in repairs.items():
+        found = re.search(rf"^{re.escape(key)}:(?P<text>[^\n]*(?:\n(?:[ \t]+\S|-[ \t])[^\n]*)*)", head, re.MULTILINE)
+        if found:
+            text = found["text"].replace("\r", "").strip()
+            line = _dump_uncached({key: repair(text)}).rstrip("\n") + ("\r" if found["text"].endswith("\r") else "")
+            head = head[: found.start()] + line + head[found.end() :]
+    return replace(document, head=head, values=_load(head, path))
+
+
+def unquoted(text: str) -> str:
+    """Return a scalar without the quotes around it, also if it holds more of them and is therefore not YAML."""
+    quote = text[:1]
+    if quote not in ("'", '"') or len(text) < 2 or not text.endswith(quote):  # noqa: PLR2004 - two quotes
+        return text
+    inner = text[1:-1]
+    return inner.replace("''", "'") if quote == "'" else inner.replace('\\"', '"').replace("\\\\", "\\")
 
 
 def line_of(document: Document, key: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -13,7 +14,7 @@ from memoryd.core.errors import BrokenFileError, InputError, StoreError
 from memoryd.core.text import one_line, shorten
 from memoryd.core.types import MemoryItem, Source
 from memoryd.stores import front_matter
-from memoryd.stores.front_matter import Document, UnquotedTime
+from memoryd.stores.front_matter import Document, QuotedText, UnquotedTime
 from memoryd.stores.layout import derived_id, id_in_name, scope_of_path
 
 MAX_BYTES = 1_000_000
@@ -30,6 +31,8 @@ TITLE_CHARACTERS = 300
 # Keys for other programs, which show them and follow the links.
 TITLE, RELATED = "title", "related"
 SHOWN_TITLE = 80
+MAX_REPAIRED = 20_000
+_ANY_LINK = re.compile(r"\[\[[^\n]{1,300}?\]\]")
 _OWN_LINK = re.compile(r"\[\[[^\[\]|#\n]{0,200}mem_[0-9a-f]{12}\]\]")
 
 
@@ -100,9 +103,36 @@ def _parse(data: bytes, path: str, ours: bool) -> tuple[Document, BrokenFileErro
         return front_matter.parse(data, path), None
     except BrokenFileError as error:
         if ours or _ID_LINE.search(data):
+            with contextlib.suppress(BrokenFileError):
+                return _with_keys_for_others_repaired(data, path), None
             raise
         warning = BrokenFileError(path, error.line, f"{error.problem}; its text is indexed, but its front matter is ignored")
         return front_matter.split(data, path), warning
+
+
+def _with_keys_for_others_repaired(data: bytes, path: str) -> Document:
+    """Return the document of a file in which replacing words has broken only the title or the links, which are never read back.
+
+    The next change of the memory writes them correctly.
+    """
+    document = front_matter.split(data, path)
+    if not document.opening or len(document.head) > MAX_REPAIRED:
+        raise BrokenFileError(path, 1, "the front matter can't be repaired")
+    repairs = {TITLE: _title_meant, RELATED: _links_meant}
+    for keys in ((TITLE,), (RELATED,)):  # A key that is valid must keep its value.
+        with contextlib.suppress(BrokenFileError):
+            return front_matter.with_values_quoted(document, {key: repairs[key] for key in keys}, path)
+    return front_matter.with_values_quoted(document, repairs, path)
+
+
+def _title_meant(text: str) -> QuotedText:
+    return QuotedText(front_matter.unquoted(text))
+
+
+def _links_meant(text: str) -> list[str] | QuotedText:
+    """Return the wiki links in the text, or the text itself if it holds anything else."""
+    links = _ANY_LINK.findall(text)
+    return links if links and not re.search(r"\w", _ANY_LINK.sub("", text)) else QuotedText(text)
 
 
 def _without_text(path: str) -> BrokenFileError:
@@ -212,9 +242,18 @@ def render(item: MemoryItem, related: Sequence[str] = (), *, titled: bool = True
     return front_matter.render(shown, item.content)
 
 
-def title_of(item: MemoryItem) -> str:
+def _is_as_rendered(data: bytes, file: MemoryFile) -> bool:
+    """Return whether nothing but memoryd wrote the file. Earlier versions wrote no title, or one without needless quotes."""
+    usual = render(file.item, _own_related(file) or ())
+    if data in (usual, render(file.item, titled=False)):
+        return True
+    title = title_of(file.item)
+    return data == usual.replace(front_matter.line(TITLE, title), front_matter.line(TITLE, str(title)), 1)
+
+
+def title_of(item: MemoryItem) -> QuotedText:
     """Return the title that other programs show: the beginning of the statement."""
-    return shorten(one_line(item.content), SHOWN_TITLE)
+    return QuotedText(shorten(one_line(item.content), SHOWN_TITLE))
 
 
 def wiki_link(relative: str) -> str:
@@ -260,7 +299,7 @@ def update(file: MemoryFile, item: MemoryItem, path: str, relative: str, related
     data = old.to_bytes()
     if item == file.item and relative_id_holds(file, item, relative):
         return data
-    if file.carries_id and data in (render(file.item, _own_related(file) or ()), render(file.item, titled=False)):
+    if file.carries_id and _is_as_rendered(data, file):
         return render(item, related)
     changes = {**_changes(file, item), **_shown_changes(file, item, related)}
     document = front_matter.edit(old, changes, item.content if item.content != file.item.content else None)

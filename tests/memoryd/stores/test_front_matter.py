@@ -91,7 +91,7 @@ def test_a_new_file_is_pleasant_to_read() -> None:
         "Use pnpm.", ID, Kind.RULE, Polarity.DO, project="app", tags=("build", "js"), created_at=datetime(2026, 1, 2, tzinfo=UTC)
     )
     assert memory_file.render(item).decode() == (
-        "---\nid: mem_0123456789ab\ntitle: Use pnpm.\n"
+        '---\nid: mem_0123456789ab\ntitle: "Use pnpm."\n'
         "kind: rule\npolarity: do\nscope: project\nproject: app\nsession: manual\nsource: user\n"
         "trust: instruction\nconfidence: 0.7\ncreated_at: 2026-01-02T00:00:00Z\n"
         "status: active\ntags: [build, js]\n---\n\nUse pnpm.\n"

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memoryd.core.types import Link, LinkType, Scope
+from memoryd.stores import memory_file
 from memoryd.stores.front_matter import parse
 from memoryd.stores.layout import canonical_path, id_in_name, is_at_home, slug
 from tests.memoryd.stores.markdown_samples import a_file, an_id, an_item, files, open_store, put_file
@@ -96,8 +97,53 @@ def test_titles_and_links_of_other_tools_are_left_alone(tmp_path: Path) -> None:
         assert item is not None
         store.write(replace(item, content="Longer text.", links=(Link(LinkType.RELATES_TO, an_id(2)),)))
     assert "title: My own\nrelated: ['[[Somewhere]]']\n" in mine.read_text()
-    assert "title: Longer text. # mine\nrelated: [x]\n" in edited.read_text()
+    assert 'title: "Longer text." # mine\nrelated: [x]\n' in edited.read_text()
     store.close()
+
+
+@given(st.text("abc \"'\\\\:#[]{}&*!|>%@-,?`", min_size=1, max_size=30), st.booleans())
+def test_replacing_words_in_a_file_never_breaks_its_title_or_links(text: str, plain: bool) -> None:
+    """As an editor does it in all files. The next change writes both correctly."""
+    link = f"[[use-pnpm-{an_id(2)}]]"
+    item = an_item(1, "Builds use pnpm, here and there.")
+    before = memory_file.render(item, [link]).decode()
+    if plain:
+        before = before.replace('title: "Builds use pnpm, here and there."', "title: Builds use pnpm, here and there.")
+    replaced = before.replace("pnpm", text)
+    file = memory_file.read(replaced.encode(), "p.md", f"{HOME}/p.md", 0)
+    assert file.item == replace(item, content=item.content.replace("pnpm", text))
+    changed = memory_file.update(file, replace(file.item, pinned=True), "p.md", f"{HOME}/p.md", [link])
+    assert parse(changed, "p.md").values["pinned"] is True
+    assert memory_file.read(changed, "p.md", f"{HOME}/p.md", 0).item == replace(file.item, pinned=True)
+
+
+def test_a_title_that_is_not_yaml_keeps_its_words_and_other_broken_keys_are_reported(tmp_path: Path) -> None:
+    store = open_store(tmp_path)
+    title = put_file(tmp_path, f"{HOME}/a.md", a_file(1, "Text.", 'title: "My "own": title"\nmine: 1 # kept\n'))
+    obsidian = f'related:\n  - "[[a "b" {an_id(3)}]]"\n  - "[[c]]"\n'
+    put_file(tmp_path, f"{HOME}/b.md", a_file(2, "Listed.", obsidian))
+    put_file(tmp_path, f"{HOME}/c.md", a_file(3, "Broken tags.", "title: a: b\ntags: [x\n"))
+    both = 'title: |\n  Two\n  lines\nrelated: "words "and" [[c]]"\n'
+    words = put_file(tmp_path, f"{HOME}/d.md", a_file(4, "Words.", both))
+    assert {Path(problem.path).name for problem in store.sync().broken} == {"c.md"}
+    item, listed = store.get(an_id(1)), store.get(an_id(2))
+    assert item is not None and item.content == "Text." and listed is not None and listed.content == "Listed."
+    store.write(replace(item, pinned=True))
+    other = store.get(an_id(4))
+    assert other is not None
+    store.write(replace(other, pinned=True))
+    assert "title: |\n  Two\n  lines\n" in words.read_text() and '\\"and\\" [[c]]' in words.read_text()
+    text = title.read_text()
+    assert "mine: 1 # kept\n" in text and parse(text.encode(), "").values["title"] == 'My "own": title'
+    store.close()
+
+
+def test_a_file_with_a_title_of_an_old_version_is_written_as_a_new_one() -> None:
+    item = an_item(1, "Tea is at four.")
+    old = memory_file.render(item).replace(b'"Tea is at four."', b"Tea is at four.")
+    file = memory_file.read(old, "p.md", f"{HOME}/p.md", 0)
+    changed = replace(item, pinned=True)
+    assert memory_file.update(file, changed, "p.md", f"{HOME}/p.md") == memory_file.render(changed)
 
 
 def test_old_names_are_migrated_and_what_a_person_placed_stays(tmp_path: Path) -> None:
