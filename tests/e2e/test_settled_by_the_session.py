@@ -73,6 +73,32 @@ def test_what_the_sessions_model_settles_is_known_in_the_next_session(world: Wor
     assert KEPT in conversation(world.model.main_requests()[0])
 
 
+def test_a_rule_said_in_passing_is_settled_with_a_check_and_noted_at_the_call_that_violates_it(world: World) -> None:
+    said = "The thumbnails look fine. The vendored tree third_party/ isn't ours by the way, editors stay out of it."
+    rule = "The vendored tree third_party/ isn't ours, editors stay out of it."
+    check = [{"kind": "path", "paths": ["third_party/"]}]
+
+    def brain(body: Body) -> list[Block]:
+        if tool_results(body):
+            return [say("Here it is.")]
+        if ids := [id for id in offered(body) if f"{id} user: " in conversation(body)]:
+            entry = {"id": ids[0], "keep": True, "content": rule, "kind": "rule", "polarity": "dont", "check": check}
+            return [use(SETTLE, items=[entry])]
+        wanted = "vendor it" in conversation(body)
+        return [use("Bash", command="touch third_party/made.txt", description="x") if wanted else say("ok")]
+
+    world.model.brain = brain
+    repo = world.repository("shop")
+    (repo / "third_party").mkdir()
+    talk(world, repo, said, PROMPTS[1])
+    (kept,) = world.call("list_memories", cwd=str(repo))["memories"]
+    assert (kept["kind"], kept["source"]) == ("rule", "user")
+    world.run("Please vendor it.", repo, "--allowedTools", "Bash")
+    (note,) = [line for line in conversation(world.last_request()).splitlines() if "goes against it" in line]
+    assert kept["id"] in note
+    assert "third_party/made.txt" in note
+
+
 def test_a_model_that_ignores_the_offer_keeps_nothing_and_is_not_asked_again_at_once(world: World) -> None:
     world.model.brain = lambda body: [say(ANSWER if len(body["messages"]) < 3 else "Here it is.")]
     repo = world.repository("shop")

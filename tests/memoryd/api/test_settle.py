@@ -52,7 +52,7 @@ class Desk:
     def user(self, method: str, **params: Any) -> dict[str, Any]:
         return self.api.call(method, {"cwd": str(self.folder), **params})
 
-    def hook(self, event: str, **fields: str) -> str:
+    def hook(self, event: str, **fields: Any) -> str:
         payload = {"session_id": self.session, "cwd": str(self.folder), "transcript_path": str(self.transcript), **fields}
         answer = self.api.hook(event, payload, {})
         return str(orjson.loads(answer or b"{}").get("hookSpecificOutput", {}).get("additionalContext", ""))
@@ -268,6 +268,29 @@ def test_a_check_counts_only_if_the_users_own_words_contain_it(
     found = desk.get(rule["id"])
     assert found is not None
     assert (found.check.words if found.check else ()) == kept
+
+
+def test_a_rule_said_in_passing_binds_once_the_sessions_model_settles_it_with_a_check(desk: Desk) -> None:
+    desk.says("Please fix the cart.")
+    desk.says("thanks. oh and npm is dead in this repo, it all goes through pnpm now")
+    desk.hook("SessionStart", source="startup")
+    desk.user("daydream")
+    desk.api.tick()
+    assert desk.user("list_memories")["memories"] == []  # Only a candidate, which binds nothing.
+    ((id, line),) = desk.offered(desk.prompt()).items()
+    assert "pm is dead in this repo" in line
+    npm = {"tool_name": "Bash", "tool_input": {"command": "cd web && npm i left-pad"}, "tool_use_id": "c1"}
+    assert desk.hook("PreToolUse", **npm) == ""
+
+    content = "npm is dead in this repo, everything goes through pnpm."
+    check = [{"kind": "command", "words": ["npm"], "unless": [], "instead": "pnpm", "form": ""}]
+    entry = {"id": id, "keep": True, "kind": "rule", "polarity": "dont", "content": content, "importance": 3, "check": check}
+    assert desk.model("settle", items=[entry])["kept"] == 1
+    (rule,) = desk.user("list_memories")["memories"]
+    note = desk.hook("PreToolUse", **npm)
+    assert rule["id"] in note
+    assert "use pnpm instead" in note
+    assert rule["id"] in str(desk.user("guard"))
 
 
 def test_a_wording_that_the_user_never_said_makes_no_rule_of_the_user(desk: Desk) -> None:
