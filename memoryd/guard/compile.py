@@ -14,7 +14,7 @@ from dataclasses import replace
 from memoryd.core.checks import MAX_ALSO, Check, CheckKind
 from memoryd.guard import vocabulary as v
 from memoryd.guard.gloss import in_english
-from memoryd.guard.rules.branches import branch_names, no_merge_commits, protected_branches, protected_remotes
+from memoryd.guard.rules.branches import branch_names, no_merge_commits, only_on_branches, protected_branches, protected_remotes
 from memoryd.guard.rules.commands import (
     build_wrapper,
     forbidden_commands,
@@ -197,12 +197,18 @@ def _general(rule: str) -> Check | None:
     return one_of_family(rule, wanted)
 
 
-_PROTECTED = re.compile(r"\b(?:protected|geschützt|gesperrt|locked|protegid\w|protégée?s?|protett\w)\b", re.IGNORECASE)
+_PROTECTED = re.compile(
+    r"\b(?:protected|frozen|geschützt|gesperrt|locked|protegid\w|protégée?s?|protett\w|is (?:my|our) (?:job|business|call)"
+    r"|only (?:maintainers|admins|ci|leads?|the (?:\w{1,12} )?(?:team|manager|bot)) (?:may |can |should |is allowed to )?(?:push|merg|commit)\w{0,3})\b",
+    re.IGNORECASE,
+)
 
 
 def _of_one_subject(rule: str, named: Sequence[Object], forbids: bool) -> Check | None:
     """Compile a rule on comments, build wrappers, branches, merges or a phrase that means a command or code."""
     if check := language_of_comments(rule) or build_wrapper(rule):
+        return check
+    if check := only_on_branches(rule):
         return check
     if (forbids or _PROTECTED.search(rule)) and (check := protected_branches(rule)):
         return check

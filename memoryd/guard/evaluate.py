@@ -404,7 +404,13 @@ def _executes(command: ShellCommand, statement: str) -> bool:
 def _is_branch(name: str, patterns: Sequence[str]) -> bool:
     from fnmatch import fnmatchcase
 
-    return any(has_style(name, pattern) if pattern in STYLES else fnmatchcase(name, pattern) for pattern in patterns)
+    def fits(pattern: str) -> bool:
+        return has_style(name, pattern) if pattern in STYLES else fnmatchcase(name, pattern)
+
+    others = [pattern[1:] for pattern in patterns if pattern.startswith("!")]  # all branches but these
+    if others and name and not any(map(fits, others)):
+        return True
+    return any(fits(pattern) for pattern in patterns if not pattern.startswith("!"))
 
 
 _STYLE_OF_PART: Mapping[str, str] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from memoryd.core.checks import Access, Check, CheckKind
 from memoryd.guard import vocabulary as v
@@ -53,7 +54,7 @@ _BRANCH = re.compile(
 )
 _BRANCH_BEFORE = re.compile(
     rf"(?<![\w/.-])[`'\"]?(?P<name>{_BRANCH_NAME})(?P<more>(?:[`'\"]?\s?(?:,|/|\bor\b|\band\b|\boder\b|\bund\b)\s?[`'\"]?(?:{_BRANCH_NAME})){{0,6}})[`'\"]?"
-    r"(?:[ -]branch\b|\s(?:to\s)?(?:is|are|ist|sind)\s(?:protected|off[- ]limits|tabu|taboo|geschützt|gesperrt)|\s(?:to\s)?(?:directly\s|direct\s)?(?:or\s)?(?:commit|push|gepusht|pushen|committen))",
+    r"(?:[ -]branch(?:es)?\b|\s(?:to\s)?(?:is|are|ist|sind)\s(?:protected|off[- ]limits|frozen|locked|read[- ]only|tabu|taboo|geschützt|gesperrt|eingefroren)|\s(?:to\s)?(?:directly\s|direct\s)?(?:or\s)?(?:commit|push|gepusht|pushen|committen))",
     re.IGNORECASE,
 )
 _BRANCH_VERBS: tuple[tuple[str, str], ...] = (
@@ -61,6 +62,8 @@ _BRANCH_VERBS: tuple[tuple[str, str], ...] = (
     (r"(?:force[- ]?)?push(?:es|ed|ing|en|e|t)?|gepush[te]{1,2}", "git push"),
     (r"merg(?:e|es|ed|ing|en)|gemergt|gemerged", "git merge"),
     (r"rebas(?:e|es|ed|ing|en)", "git rebase"),
+    (r"cherry-?pick(?:s|ed|ing|en)?", "git cherry-pick"),
+    (r"tag(?:s|ged|ging|gen)?", "git tag"),
 )
 
 
@@ -69,12 +72,14 @@ def protected_branches(rule: str) -> Check | None:
     rule = re.sub(r"(?<=\w)-(?=branch)", " ", rule, flags=re.IGNORECASE)
     named = _BRANCH.search(rule) or _BRANCH_BEFORE.search(rule)
     if named is None:
-        return _quoted_branch(rule)
+        return _quoted_branch(rule) or _branch_anywhere(rule)
     sentence = _sentence_around(rule, named.start(), named.end())
     verbs = _commands_on_branch(sentence)
     if not verbs:
         if not re.search(
-            r"\b(?:directly|protected|work|direkt|arbeiten|geschützt|gesperrt|locked)\b", sentence, re.IGNORECASE
+            r"\b(?:directly|protected|work|direkt|arbeiten|geschützt|gesperrt|locked|frozen|off[- ]limits|read[- ]only|tabu)\b",
+            sentence,
+            re.IGNORECASE,
         ) or not re.search(r"\bbranch|\bmain\b|\bmaster\b", sentence, re.IGNORECASE):
             return None
         verbs = ["git commit", "git push"]
@@ -82,10 +87,84 @@ def protected_branches(rule: str) -> Check | None:
         verbs.remove("git merge")  # "never push, merge a PR"
     if re.search(r"\bforce|--force|(?<!\w)-f\b", sentence, re.IGNORECASE) and "git push" in verbs:
         verbs = ["git push --force"]
-    names = [name.lower() for name in re.findall(_BRANCH_NAME, named["name"] + " " + named["more"], re.IGNORECASE)]
-    return Check(
-        CheckKind.COMMAND, words=entries(verbs), branch=entries([f"{name}*" if name.endswith("/") else name for name in names])
+    names = [name.lower() for name in re.findall(_BRANCH_NAME, named["name"] + " " + _of_list(named, rule), re.IGNORECASE)]
+    return Check(CheckKind.COMMAND, words=entries(verbs), branch=entries([each for name in names for each in _patterns(name)]))
+
+
+def _of_list(named: re.Match[str], rule: str) -> str:
+    """Return the further branches of a list, but not "staging" in "not to production, staging first"."""
+    return "" if _NEXT_STEP.match(rule[named.end() :]) else named["more"]
+
+
+_NEXT_STEP = re.compile(r"[`'\"]?\s(?:first|instead|only|is fine|is ok(?:ay)?|zuerst|stattdessen)\b", re.IGNORECASE)
+_KINDS_OF_BRANCHES = frozenset({"release", "hotfix", "bugfix", "feature", "support"})
+_MAIN = ("main", "master")
+
+
+def _patterns(name: str) -> Sequence[str]:
+    """Return the names that a branch, or a kind of branches such as "release", stands for."""
+    if name.endswith("/"):
+        return [f"{name}*"]
+    name = re.sub(r"(?<=\d\.)x$", "*", name)  # release/2.x
+    return [name, f"{name}/*", f"{name}-*"] if name in _KINDS_OF_BRANCHES else [name]
+
+
+# A branch that can't be anything else, wherever the rule names it.
+_ANYWHERE = re.compile(
+    r"(?<![\w/.-])(?:(?P<name>main|master|develop|trunk|mainline|gh-pages|preprod|(?:release|hotfix|bugfix|feature|support)s?/\*)(?![\w/-]|\.\w)"
+    r"|(?:the |our )?(?P<kind>release|hotfix|bugfix|support|default|main|shared|common|protected|long-lived) branch(?:es)?\b)",
+    re.IGNORECASE,
+)
+_ELSEWHERE = re.compile(
+    r"\b(?:from|off|of|than|based on|against|use|create|into a|on a|instead|but|sondern|von|statt)\s(?:the |origin/|our |a )?[`'\"]?$",
+    re.IGNORECASE,
+)
+
+
+def _branch_anywhere(rule: str) -> Check | None:
+    """Compile "keep main clean: no commits there" and "release/* is frozen, no pushes"."""
+    verbs = _commands_on_branch(rule)
+    if re.search(r"\brewrit\w{1,3} (?:the )?history\b|\bforce", rule, re.IGNORECASE):
+        verbs = ["git push --force"]
+    found = [match for match in _ANYWHERE.finditer(rule) if not _ELSEWHERE.search(rule[: match.start()])]
+    names = [each for match in found for each in _named(match)]
+    return Check(CheckKind.COMMAND, words=entries(verbs), branch=entries(names)) if verbs and names else None
+
+
+def _named(match: re.Match[str]) -> Sequence[str]:
+    if match["name"]:
+        return [match["name"].lower()]
+    kind = match["kind"].lower()
+    return (
+        [*_MAIN, "develop"]
+        if kind in ("shared", "common", "protected", "long-lived")
+        else (_MAIN if kind in ("default", "main") else _patterns(kind))
     )
+
+
+_ONLY_TO = re.compile(
+    r"(?:\bonly\b[^.;,]{0,15}\b(?P<verb>push|commit)\w{0,4}|\b(?P<late>push|commit)\w{0,4}\b[^.;,]{0,12}\bonly)\b[^.;,]{0,12}?\s(?:to|on|onto)?\s?"
+    r"(?:(?:your|own|a|the|new)\s)?(?:branch(?:es)?\s)?(?:starting with|beginning with|named|called|under|prefixed with|that (?:start|begin) with)?\s?"
+    r"[`'\"]?(?P<name>[A-Za-z][\w.-]{0,20}/[\w*.-]{0,40})",
+    re.IGNORECASE,
+)
+_ON_FEATURE_BRANCHES = re.compile(
+    r"\b(?:all|every|only|always|nur|immer|commits?|work|changes?|arbeit\w{0,3})\b[^.;,]{0,40}\b(?:on|in|to|into|auf)\s(?:an?\s|your\s|its\s|einem\s|own\s|eigenen\s|separate\s){0,3}"
+    r"(?:feature|topic|separate|own|work)[- ]?branch(?:es)?\b(?!\s(?:from|off))"
+    r"|\b(?:always|first|must|immer|use|work)\b[^.;,]{0,20}\b(?:create|make|open|use|start|on)\s(?:an?\s)(?:new\s|separate\s|own\s|feature\s|topic\s){0,2}branch\b[^.;,]{0,4}\b(?:before|first|for (?:every|each|all|any))\b",
+    re.IGNORECASE,
+)
+
+
+def only_on_branches(rule: str) -> Check | None:
+    """Compile "only push to claude/*" and "all work happens on feature branches"."""
+    if found := _ONLY_TO.search(rule):
+        name = found["name"].rstrip(".")
+        verb = (found["verb"] or found["late"]).lower()
+        return Check(CheckKind.COMMAND, words=(f"git {verb}",), branch=(f"!{name}*" if name.endswith("/") else f"!{name}",))
+    if _ON_FEATURE_BRANCHES.search(rule) and not NEGATED.search(rule):
+        return Check(CheckKind.COMMAND, words=("git commit",), branch=_MAIN)
+    return None
 
 
 _QUOTED_BRANCH = re.compile(
@@ -126,14 +205,14 @@ def _sentence_around(rule: str, start: int, end: int) -> str:
 
 
 _BRANCH_RULE = re.compile(
-    r"^branches:|\bbranch(?:es)?[- ]?(?:names?|namen|prefix(?:es)?)\b|\bnam(?:e|ing) (?:of )?(?:\w{1,10} ){0,2}branch(?:es)?\b|\bbranchnamen\b"
-    r"|\b(?:new |all |every |each |neue |alle )?branch(?:es)?\s(?:must |should |have to |always |names? )?(?:be(?:gin)?s?|start\w{0,3}|follow\w{0,3}|are (?:called|named)|heißen|beginnen|müssen|named|called|prefixed|in (?:kebab|snake|lower|camel)\w{0,6}|(?:kebab|lower|snake)[- ]?case|without|contain|carry|include|need|get|use|hat|haben|enthalten)\b"
+    r"^branches:|\bbranch(?:es)?[- ]?(?:names?|namen|prefix(?:es)?)\b|\b(?:nam(?:e|ing)|call) (?:of )?(?:\w{1,10} ){0,2}branch(?:es)?\b|\bbranchnamen\b"
+    r"|\b(?:new |all |every |each |neue |alle )?branch(?:es)?\s(?:must |should |have to |always |names? )?(?:be(?:gin)?s?|start\w{0,3}|follow\w{0,3}|are (?:called|named)|heißen|beginnen|müssen|named|called|prefixed|in (?:kebab|snake|lower|camel)\w{0,6}|(?:kebab|lower|snake)[- ]?case|without|contain|carry|include|needs?|gets?|use|hat|haben|enthalten)\b|\b(?:neue |new )?branch(?:es)?\b[^.;]{0,12}\b(?:mit|with)\s(?:dem\s|the\s|a\s|einem\s)?(?:präfix|prefix)"
     r"|\b(?:no|without) (?:slashes|spaces|underscores|uppercase|capitals?) in branch|\bprefix (?:all |your |new |every )*branch(?:es)?\b|\bbranch(?:es)?\s(?:go|live|belong|stay) under\b",
     re.IGNORECASE,
 )
 _BRANCH_PREFIX = re.compile(r"(?<![\w/.*<{-])([A-Za-z][A-Za-z\d_-]{1,20}/)(?!\w+/\w+\.\w)")
 _ONE_BRANCH = re.compile(
-    r"\b(?:only|stay|nur|always|ausschließlich)\b[^.;]{0,30}\b(?:on|auf|in)\s(?:(?:the|this|dem|der)\s){0,1}(?:branch\s)?[`'\"]?(?P<name>[A-Za-z][\w.-]{0,30}/[\w./-]{1,50}|(?<=branch )[\w.-]{2,50})",
+    r"\b(?:only|stay|nur|always|ausschließlich|keep working|remain)\b[^.;]{0,30}\b(?:on|auf|in)\s(?:(?:the|this|dem|der)\s){0,1}(?:branch\s)?[`'\"]?(?P<name>[A-Za-z][\w.-]{0,30}/[\w./-]{1,50}|(?<=branch )[\w.-]{2,50})",
     re.IGNORECASE,
 )
 
@@ -145,6 +224,7 @@ def branch_names(rule: str) -> Check | None:
     if (
         (found := _ONE_BRANCH.search(rule))
         and re.search(r"\bbranch", rule, re.IGNORECASE)
+        and not re.search(r"\b(?:push|commit)\w{0,4}\b", rule, re.IGNORECASE)
         and found["name"].lower() not in ("you", "the", "this", "same", "current")
     ):
         return Check(CheckKind.BRANCH, words=(found["name"].rstrip("."),), access=Access.READ)
@@ -208,12 +288,18 @@ def _start_of_branches(rule: str) -> Check | None:
 
 
 def _no_other_branches(rule: str) -> Check | None:
-    """Compile "stay on this branch" and "don't create branches"."""
+    """Compile "stay on this branch", "don't create branches" and "don't check out main"."""
+    if found := _NOT_TO.search(rule):
+        return Check(CheckKind.BRANCH, words=(f"!{found['name'].lower()}",), access=Access.READ)
     if _NO_OTHER.search(rule) and not _ONE_BRANCH_NAME.search(rule):
         return Check(CheckKind.BRANCH, words=(_CURRENT,), access=Access.READ)
     return Check(CheckKind.BRANCH, words=(_CURRENT,)) if _NO_NEW_BRANCHES.search(rule) else None
 
 
+_NOT_TO = re.compile(
+    r"\b(?:never|don't|do not|no|nie|nicht)\b[^.;,]{0,12}\b(?:switch(?:ing)? (?:back )?to|check(?:ing)? ?out|checkouts? of|change to)\s(?:the\s)?[`'\"]?(?P<name>main|master|develop|trunk)\b",
+    re.IGNORECASE,
+)
 _ONE_BRANCH_NAME = re.compile(
     r"\bbranch [`'\"]?\w{1,20}[/-]\w|[`'\"][\w-]{1,20}/[\w.-]{1,30}[`'\"]|\b\w{2,12}/[\w-]{2,30}(?!\w| to\b)(?<!checkout/switch)(?<!switch/checkout)"
 )

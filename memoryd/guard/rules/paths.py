@@ -139,6 +139,12 @@ _MAY_READ = re.compile(
 )
 
 
+_GOES_ELSEWHERE = re.compile(
+    r"\b(?:goes?|belongs?|lives?|written|writes?|saved?|stored?|put)\b[^.;]{0,60}\bnot (?:to|in|into|under|inside)\b",
+    re.IGNORECASE,
+)
+
+
 def forbidden_paths(rule: str, bad: Sequence[Object]) -> Check | None:
     """Compile a prohibition of named files and folders, such as "never edit legacy/"."""
     paths = [thing.text for thing in bad if thing.kind is Kind.PATH]
@@ -147,6 +153,8 @@ def forbidden_paths(rule: str, bad: Sequence[Object]) -> Check | None:
     reads, changes = _READS.search(rule) is not None, _CHANGES.search(rule) is not None
     if not (reads or changes):
         return None
+    if _GOES_ELSEWHERE.search(rule) and any(path.strip("/") in v.WHOLE_TREES for path in paths):
+        return None  # "generated output goes to out/, not to src/" is not about all that is in src/
     if re.search(r"\bcommit\w*\b", rule, re.IGNORECASE) and not re.search(
         r"\b(?:touch|edit|chang|modif|anfassen|ändern)", rule, re.IGNORECASE
     ):

@@ -10,10 +10,10 @@ from memoryd.core.checks import Check, CheckKind, New
 from memoryd.guard import vocabulary as v
 from memoryd.guard.rules.objects import Kind, Sense, Token, objects_named, tokenize
 from memoryd.guard.rules.senses import assign_senses, find_cues
-from memoryd.guard.rules.words import NEGATED, entries, style_of_names
+from memoryd.guard.rules.words import NEGATED, REFUSED_BEFORE, entries, style_of_names
 
 _NEW_FILES = re.compile(
-    r"\b(?:creat\w{1,4}|add(?:ing)?|put|place|new|anlegen|ablegen|lege|leg|neue\w{0,2}|write|drop|dump|generate|save|go|goes|belong\w{0,2}|gehör\w{1,3}|kommen|live|only in|only under|nur in|nur unter|anlegt|erstell\w{1,3}|store)\b",
+    r"\b(?:creat\w{1,4}|add(?:ing)?|put|place|new|anlegen|ablegen|lege|leg|neue\w{0,2}|write|drop|dump|generate|save|go|goes|belong\w{0,2}|gehör\w{1,3}|kommen|liegen|liegt|live|only in|only under|nur in|nur unter|anlegt|erstell\w{1,3}|store)\b",
     re.IGNORECASE,
 )
 _NAMES_FILES = re.compile(
@@ -21,7 +21,7 @@ _NAMES_FILES = re.compile(
     re.IGNORECASE,
 )
 _ROOT_WORDS = re.compile(
-    r"\b(?:project|repo|repository|repo's|top|workspace|projekt)[- ]?(?:root|top level|wurzel)\b|\b(?:in|to|into|at|im|ins) (?:the |den |dem )?(?:root|top level|projektroot|wurzelverzeichnis|hauptverzeichnis|project root|repo root)\b",
+    r"\b(?:project|repo|repository|repo's|top|workspace|projekt)[- ]?(?:root|top level|wurzel)\b|\btop[- ]level (?:folder|directory)\b|\b(?:keep|leave) the (?:repo(?:sitory)? |project )?root (?:clean|tidy|free|alone)\b|\b(?:in|to|into|at|im|ins) (?:the |den |dem )?(?:root|top level|projektroot|wurzelverzeichnis|hauptverzeichnis|project root|repo root)\b",
     re.IGNORECASE,
 )
 
@@ -29,13 +29,22 @@ _ROOT_WORDS = re.compile(
 def places_of_new_files(rule: str) -> Check | None:
     """Compile rules about where new files go. The kind of the files and their place must both be named."""
     if not (
-        _NEW_FILES.search(rule) or _NAMES_FILES.search(rule) or re.match(r"\W{0,3}(?:all|alle|every|each)\b", rule, re.IGNORECASE)
+        _NEW_FILES.search(rule)
+        or _ROOT_WORDS.search(rule)
+        or _NO_ENDING.search(rule)
+        or _NAMED.search(rule)
+        or _NOTHING_NEW.search(rule)
+        or _TEST_NAMES.search(rule)
+        or _NAMES_FILES.search(rule)
+        or re.match(r"\W{0,3}(?:all|alle|every|each)\b", rule, re.IGNORECASE)
     ) or re.search(r"\b(?:commit|push|import|before|after|run)\b", rule, re.IGNORECASE):
         return None
     if _ROOT_WORDS.search(rule):
         return _not_in_root(rule)
     tokens = tokenize(rule)
     if check := _name_patterns(rule, tokens):
+        return check
+    if check := _test_names(rule) or _of_endings(rule):
         return check
     subject = _kind_of_files(rule)
     return _unknown_files(rule, tokens) if subject is None else _known_files(rule, tokens, *subject)
@@ -48,9 +57,16 @@ def _not_in_root(rule: str) -> Check | None:
         (files for pattern, files in v.FILE_KINDS if re.search(rf"{before}(?:{pattern})(?!\w)", rule, re.IGNORECASE)), ()
     )
     named = files or re.search(
-        r"\b(?:files?|dateien|datei|anything|nothing|stuff|things?|nichts|scratch|clutter)\b", rule, re.IGNORECASE
+        r"\b(?:files?|dateien|datei|anything|nothing|stuff|things?|nichts|scratch|clutter|clean|tidy)\b", rule, re.IGNORECASE
     )
-    return Check(CheckKind.PATH, paths=(".",), files=files, new=New.ONLY) if named and NEGATED.search(rule) else None
+    return (
+        Check(CheckKind.PATH, paths=(".",), files=files, new=New.ONLY)
+        if named and (NEGATED.search(rule) or _TIDY.search(rule))
+        else None
+    )
+
+
+_TIDY = re.compile(r"\b(?:clean|tidy)\b", re.IGNORECASE)
 
 
 def _unknown_files(rule: str, tokens: Sequence[Token]) -> Check | None:
@@ -84,7 +100,16 @@ def _known_files(rule: str, tokens: Sequence[Token], files: tuple[str, ...], end
         return Check(CheckKind.PATH, paths=entries(forbidden), files=files, new=New.ONLY)
     if files == v.TEST_FILES and _BESIDE.search(rule):
         return Check(CheckKind.PATH, paths=("tests/", "test/", "__tests__/", "*/__tests__/*", "spec/"), files=files, new=New.ONLY)
-    return Check(CheckKind.PATH, paths=("*",), files=files, unless=(style,), new=New.ONLY) if style else None
+    if style:
+        return Check(CheckKind.PATH, paths=("*",), files=files, unless=(style,), new=New.ONLY)
+    return Check(CheckKind.PATH, paths=("*",), files=files, new=New.ONLY) if _NONE_OF_KIND.search(rule) else None
+
+
+# "Don't create markdown files", wherever that may be.
+_NONE_OF_KIND = re.compile(
+    r"^\W{0,3}(?:please\s)?(?:never|don't|do not)\s(?:ever\s)?(?:create|add|generate|write)\s(?:any\s|new\s|extra\s|additional\s){0,2}[\w.*-]{2,20}\sfiles?\b(?!\s(?:in|under|into|to|outside|with|from|for|by|without)\b)",
+    re.IGNORECASE,
+)
 
 
 def _not_there(rule: str, tokens: Sequence[Token]) -> Check | None:
@@ -92,15 +117,24 @@ def _not_there(rule: str, tokens: Sequence[Token]) -> Check | None:
     if not re.search(r"\b(?:new|neue\w?|goes?|put|place|belongs?|live|kommen|gehör\w{1,3}|put)\b", rule, re.IGNORECASE):
         return None
     allowed, forbidden = _places_of_files(rule, tokens, 0)
+    if any(path.strip("/") in v.WHOLE_TREES for path in forbidden) and not _ANY_FILE.search(rule):
+        return None  # "generated output goes to out/, not to src/" is not about all files
     return Check(CheckKind.PATH, paths=entries(forbidden), new=New.ONLY) if allowed and forbidden else None
+
+
+_ANY_FILE = re.compile(r"\b(?:files?|anything|nothing|everything|all|code|dateien|nichts|alles|stuff)\b", re.IGNORECASE)
 
 
 _BESIDE = re.compile(r"\b(?:next to|beside|alongside|co-?located?|same (?:folder|directory) as|neben)\b", re.IGNORECASE)
 _BEFORE_KIND = (
-    r"(?:\W|\b(?:please|always|all|any|new|every|each|put|place|create|add|save|store|keep|write|bitte|alle|neue|neuen|immer|lege|leg|unit|integration|the|our|only|no|never|don't|do not|more"
+    r"(?:\W|\b(?:please|always|all|any|new|every|each|put|place|create|add|save|store|keep|write|bitte|alle|neue|neuen|immer|lege|leg|unit|integration|the|our|only|no|never|don't|do not|more|test|generate"
     r"|react|vue|angular|python|typescript|javascript|go|rust|java|kotlin|database|db|custom|shared|reusable|static|alembic|rails|django|generated|extra|own|design|api|app|helper|one-off|throwaway"
     r"|in|for|to|a|an|some|you|must|should|los|las|les|il|gli|le|la|el|os|as|i|de|kein\w{0,2}|nicht|keine)\b){0,10}"
 )
+
+
+# "Test fixtures" are no tests, and "script output" is no script.
+_OF_OTHER_KIND = r"(?:fixtures?|data|helpers?|utils|utilities|factories|outputs?|results?|reports?|configs?|logs?)\b"
 
 
 def _kind_of_files(rule: str) -> tuple[tuple[str, ...], int] | None:
@@ -108,7 +142,7 @@ def _kind_of_files(rule: str) -> tuple[tuple[str, ...], int] | None:
     found = [
         (match.end(), files)
         for pattern, files in v.FILE_KINDS
-        if (match := re.match(rf"{_BEFORE_KIND}(?:{pattern})(?![\w/.])", rule, re.IGNORECASE))
+        if (match := re.match(rf"{_BEFORE_KIND}(?:{pattern})(?![\w/.]|\s{_OF_OTHER_KIND})", rule, re.IGNORECASE))
     ]
     if not found:
         return None
@@ -165,6 +199,48 @@ def _name_patterns(rule: str, tokens: Sequence[Token]) -> Check | None:
     return Check(CheckKind.PATH, paths=entries(bad), new=New.ONLY) if bad and len(bad) < len(named) else None
 
 
+_TEST_NAMES = re.compile(
+    r"^\W{0,3}(?:please\s|name\s|all\s|our\s|the\s|unit\s){0,3}(?:tests?|test files|specs?)\b[^.;,]{0,30}?\s(?:(?:are|end|ends|ending|is|in|with|named|called|must be|like)\s){0,3}[`'\"]?"
+    r"(?P<name>\*?\.(?:spec|test)\.\w{1,4}|test_\*\.\w{1,4}|\*_(?:test|spec)\.\w{1,4})",
+    re.IGNORECASE,
+)
+
+
+def _test_names(rule: str) -> Check | None:
+    """Compile "tests are named test_*.py": new tests have no other of the usual names."""
+    found = _TEST_NAMES.search(rule)
+    if found is None or REFUSED_BEFORE.search(rule[: found.start("name")]):
+        return None
+    name = found["name"] if "*" in found["name"] else f"*{found['name']}"
+    ending = name.rpartition(".")[2]
+    others = [f"*.test.{ending}", f"*.spec.{ending}", f"test_*.{ending}", f"*_test.{ending}", f"*_spec.{ending}"]
+    return Check(CheckKind.PATH, files=entries([other for other in others if other != name]), unless=(name,), new=New.ONLY)
+
+
+_NO_ENDING = re.compile(
+    r"\b(?:no|never|don't|do not|not|kein\w{0,2}|nie)\s(?:(?:any|new|more|neuen?|create|add|write|make|files?|ending|with|in|a|an)\s){0,4}[`'\"]?\*?(?P<ending>\.[a-z]{1,5}|[\w-]{1,30}\.md)[`'\"]?(?:\s(?:files?|dateien)|\s?$|\s?[,.;(])",
+    re.IGNORECASE,
+)
+_NAMED = re.compile(
+    r"\b(?:no|never|don't|do not)\b[^.;]{0,20}\bfiles?\s(?:called|named)\s(?P<names>[`'\"]?[\w-]{1,30}\.\w{1,5}[`'\"]?(?:\s?(?:,|or|and)\s?[`'\"]?[\w-]{1,30}\.\w{1,5}[`'\"]?){0,5})",
+    re.IGNORECASE,
+)
+
+
+def _of_endings(rule: str) -> Check | None:
+    """Compile "no .js files, only .ts", "no files called utils.ts" and "test files end in .spec.ts, not .test.ts"."""
+    if found := _NAMED.search(rule):
+        names = re.findall(r"[\w-]{1,30}\.\w{1,5}", found["names"])
+        return Check(CheckKind.PATH, paths=entries(names), new=New.ONLY)
+    if re.search(r"\b(?:edit|touch|modif|chang|read|commit|push|import|run|delet)\w{0,4}\b|/", rule, re.IGNORECASE):
+        return None
+    found = _NO_ENDING.search(rule)
+    if found is None:
+        return None
+    ending = found["ending"].lower() if found["ending"].startswith(".") else found["ending"]
+    return Check(CheckKind.PATH, paths=("*",), files=(f"*{ending}",), new=New.ONLY)
+
+
 _FORBIDDEN_FILES = re.compile(
     r"\b(?:no|never|don't|do not|not|avoid|kein\w{0,2}|nie|niemals)\b[^.;]{0,20}?\b(?:(?:creat|add|generat|writ|put|plac|anleg|erstell)\w{0,4}|new|neue\w?)\s(?:any |a |new |additional |extra |neue )*"
     r"(?:(?P<kind>markdown|\*?\.?md|readme|documentation|doc|summary \.md)\s?-?)?(?:files?|dateien|datei|readmes?)\b",
@@ -172,16 +248,24 @@ _FORBIDDEN_FILES = re.compile(
 )
 
 
+_NOTHING_NEW = re.compile(
+    r"\bnothing new\b|\bnew (?:code|files?|stuff|things|features?|modules?) (?:never|must not|mustn't|should not|shouldn't|may not|doesn't|don't) (?:go|goes|be|belong|land)\w{0,3}\b"
+    r"|\bleg\w{0,2}\s(?:bitte\s)?keine?\s(?:neuen?\s)?dateien?\b|\bkeine neuen dateien\b",
+    re.IGNORECASE,
+)
+
+
 def _no_new_files(rule: str, tokens: Sequence[Token]) -> Check | None:
     """Compile "no new files in src/old/" and "never create markdown files"."""
-    if not (found := _FORBIDDEN_FILES.search(rule)):
+    found = _FORBIDDEN_FILES.search(rule) or _NOTHING_NEW.search(rule)
+    if found is None:
         return None
     folders = [
         thing.text
         for thing in objects_named(rule, tokens)
         if thing.kind is Kind.PATH and thing.within and thing.at > found.start()
     ]
-    kind = (found["kind"] or "").lower()
+    kind = (found.groupdict().get("kind") or "").lower()
     files = ("README*",) if kind == "readme" or "readme" in found[0].lower() else ("*.md",) if kind else ()
     if not folders and not files:
         return None
