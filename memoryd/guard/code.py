@@ -205,7 +205,13 @@ def count_imports(text: str, library: str, path: str) -> int:
             return found
     pattern = _GO_IMPORT if path.endswith(".go") else _IMPORT_LINE
     lines = "\n".join(match[0] for match in pattern.finditer(code))
-    return sum(_named_in(name, lines, path) for name in names_of_library(library))
+    found = sum(_named_in(name, lines, path) for name in names_of_library(library))
+    if path.endswith(".rs"):  # a path such as anyhow::Result needs no `use`
+        found += len(re.findall(rf"(?<![\w:]){re.escape(library.replace('-', '_'))}::", _RUST_USE.sub("", code)))
+    return found
+
+
+_RUST_USE = re.compile(r"^\s{0,20}(?:pub )?use [^;]{1,300};", re.MULTILINE)
 
 
 def _named_in(name: str, text: str, path: str) -> int:

@@ -33,6 +33,7 @@ from memoryd.guard.rules.paths import (
     forbidden_paths,
     no_changes_to_existing,
     nothing_outside_project,
+    only_read,
     these_places_only,
 )
 from memoryd.guard.rules.placement import places_of_new_files
@@ -48,7 +49,7 @@ _CONTRACTED = re.compile(r"\b(do|does|did|is|are|was|ca|wo|should|must|would)nt\
 def compile_rule(text: str) -> Check | None:
     """Return the check for a rule, or None if the rule can't be decided from tool calls."""
     text = text.strip()
-    if len(text) > MAX_RULE or text.rstrip().endswith("?"):
+    if len(text) > MAX_RULE or (text.endswith("?") and not _OPERATOR.search(text)):
         return None
     rule = in_english(_COMPOUND.sub(" ", _CONTRACTED.sub(r"\1n't", text.translate(_QUOTES))))
     if check := step_at_end(rule):
@@ -62,6 +63,9 @@ def compile_rule(text: str) -> Check | None:
         return None
     found = [check for sentence in sentences if (check := _compiled(sentence))]
     return replace(found[0], also=tuple(found[1 : MAX_ALSO + 1])) if found else None
+
+
+_OPERATOR = re.compile(r"\b(?:use|with|via|using|prefer|mit|nimm)\s[`'\"]?\?$", re.IGNORECASE)  # "no unwrap(), use ?"
 
 
 def _sentences(rule: str) -> list[str]:
@@ -174,9 +178,11 @@ def _general(rule: str) -> Check | None:
     tokens = tokenize(rule)
     named, cues = objects_named(rule, tokens), find_cues(rule, tokens)
     forbids = any(cue.sense is Sense.FORBID for cue in cues) or REPLACES.search(rule) is not None
-    if check := _of_one_subject(rule, named, forbids):
+    if check := _of_one_subject(rule, named, forbids) or only_read(rule, named):
         return check
     assign_senses(rule, named, cues)
+    if _BY_HAND.search(rule):  # "migrations come from alembic, never by hand" wants the tool
+        named = [thing for thing in named if thing.kind is not Kind.COMMAND or _AGAINST_TOOL.search(rule[: thing.at])]
     bad = [thing for thing in named if thing.sense is Sense.FORBID]
     wanted = [thing for thing in named if thing.sense is Sense.WANT]
     forbidden = {thing.text for thing in bad}
@@ -197,6 +203,8 @@ def _general(rule: str) -> Check | None:
     return one_of_family(rule, wanted)
 
 
+_BY_HAND = re.compile(r"\b(?:by hand|manually|von hand|händisch|manuell|hand-(?:edit|writ)\w{0,4})\b", re.IGNORECASE)
+_AGAINST_TOOL = re.compile(r"\b(?:never|don't|do not|no|nie|nicht)\s(?:\w{1,10}\s)?[`'\"]?$", re.IGNORECASE)
 _PROTECTED = re.compile(
     r"\b(?:protected|frozen|geschützt|gesperrt|locked|protegid\w|protégée?s?|protett\w|is (?:my|our) (?:job|business|call)"
     r"|only (?:maintainers|admins|ci|leads?|the (?:\w{1,12} )?(?:team|manager|bot)) (?:may |can |should |is allowed to )?(?:push|merg|commit)\w{0,3})\b",

@@ -242,6 +242,13 @@ FLAG_OWNERS: Mapping[str, tuple[str, ...]] = {
     "--auto-approve": ("terraform --auto-approve",),
     "-auto-approve": ("terraform -auto-approve",),
     "--insecure": ("curl --insecure", "curl -k"),
+    "-DskipTests": ("mvn -DskipTests", "mvnw -DskipTests"),
+    "-Dmaven.test.skip": ("mvn -Dmaven.test.skip", "mvnw -Dmaven.test.skip"),
+    "--ignore-scripts": ("npm --ignore-scripts", "pnpm --ignore-scripts", "yarn --ignore-scripts"),
+    "--skip-tests": ("mvn --skip-tests",),
+    "--no-edit": ("git commit --no-edit",),
+    "--no-cache": ("docker build --no-cache",),
+    "--updateSnapshot": ("jest --updateSnapshot", "npm test --updateSnapshot"),
 }
 """Commands of flags that belong to only one program, for rules that mention only the flag."""
 

@@ -262,6 +262,8 @@ def required_flags(rule: str) -> Check | None:
         rule,
         re.IGNORECASE,
     )
+    if flags and (apart := _WITHOUT.search(rule)) and not NEGATED.search(rule):
+        return _without_flags(rule, named, [flag for flag in flags if rule.find(flag) > apart.start()])
     if (
         not flags
         or (NEGATED.search(rule) and not without)
@@ -277,6 +279,16 @@ def required_flags(rule: str) -> Check | None:
         return None
     checks = [Check(CheckKind.COMMAND, words=words[:MAX_ENTRIES], unless=group) for group in _alternative_flags(rule, flags)]
     return replace(checks[0], also=tuple(checks[1:MAX_ALSO]))
+
+
+_WITHOUT = re.compile(r"\b(?:without|ohne)\b", re.IGNORECASE)
+
+
+def _without_flags(rule: str, named: Sequence[Object], flags: Sequence[str]) -> Check | None:
+    """Compile "commit without --amend": the flag is forbidden."""
+    commands = [thing.text for thing in named if thing.kind is Kind.COMMAND and "=" not in thing.text and " -" not in thing.text]
+    base = next(iter(commands), "") or action_meant(rule)
+    return Check(CheckKind.COMMAND, words=entries([f"{base} {flag}" for flag in flags])) if base and flags else None
 
 
 def _alternative_flags(rule: str, flags: Sequence[str]) -> list[tuple[str, ...]]:

@@ -114,7 +114,7 @@ ASSIGNMENT = re.compile(r"[A-Z][A-Z\d_]{1,40}=[\w./:-]{1,60}")
 _HOST = re.compile(
     r"(?:[a-z\d](?:[a-z\d-]{0,40})\.){1,5}(?:internal|local|com|net|org|io|dev|cloud|lan|corp|de|eu|uk|fr|co|app|example|test|localdomain)(?::\d{2,5})?|\d{1,3}(?:\.\d{1,3}){3}(?::\d{2,5})?"
 )
-_FLAG = re.compile(r"--?[A-Za-z][\w-]{0,40}(?:=\S{1,40})?")
+_FLAG = re.compile(r"--?[A-Za-z][\w-]{0,40}(?:\.[\w-]{1,30}){0,4}(?:=\S{1,40})?")
 
 
 def _written_in_capitals(tokens: Sequence[Token], at: int) -> tuple[Kind, str, int] | None:

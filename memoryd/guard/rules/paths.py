@@ -11,7 +11,7 @@ from memoryd.guard.rules.objects import Kind, Object, objects_named, tokenize
 from memoryd.guard.rules.words import NEGATED, entries
 
 _READS = re.compile(
-    r"\b(?:go into|read|reading|open|opening|look|looking|peek|view|print|cat|show|display|access|see|inspect|lesen|öffnen|ansehen|anschauen|reinschauen"
+    r"\b(?:go into|read|reading|open(?! (?:an? |the )?(?:ticket|issue|pr|mr|pull|merge))|opening|look|looking|peek|view|print|cat|show|display|access|see|inspect|lesen|öffnen|ansehen|anschauen|reinschauen"
     r"|hineinschauen|reinsehen|ausgeben|anzeigen|auslesen|schau|schauen|lies|öffne|expose|leak)\b",
     re.IGNORECASE,
 )
@@ -25,6 +25,20 @@ _OUTSIDE_PROJECT = re.compile(
     r"\boutside (?:of )?(?:this|the|our|my) (?:repo(?:sitory)?|project|workspace|working (?:dir|directory|tree)|checkout)\b|\baußerhalb (?:des|dieses) (?:repos?|projekts?|repositor\w{1,3})\b",
     re.IGNORECASE,
 )
+
+
+_ONLY_READ = re.compile(
+    r"\b(?:only|just)\s(?:ever\s)?read\s(?:from\s|in\s)?|\bread[- ]only access to\s|\b(?:nur|ausschließlich)\s(?:aus|von)\s(?=\S{1,60}\slesen\b)", re.IGNORECASE
+)
+
+
+def only_read(rule: str, named: Sequence[Object]) -> Check | None:
+    """Compile "you may only read from data/raw": nothing there may change."""
+    found = _ONLY_READ.search(rule)
+    if found is None:
+        return None
+    paths = [thing for thing in named if thing.kind is Kind.PATH and 0 <= thing.at - found.end() < 12]
+    return Check(CheckKind.PATH, paths=(paths[0].text,)) if paths else None
 
 
 def nothing_outside_project(rule: str) -> Check | None:
