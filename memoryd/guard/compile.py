@@ -20,6 +20,7 @@ from memoryd.guard.rules.commands import (
     forbidden_commands,
     no_new_dependencies,
     one_of_family,
+    only_through,
     phrases_for_commands,
     required_flags,
 )
@@ -52,6 +53,7 @@ def compile_rule(text: str) -> Check | None:
     if len(text) > MAX_RULE or (text.endswith("?") and not _OPERATOR.search(text)):
         return None
     rule = in_english(_COMPOUND.sub(" ", _CONTRACTED.sub(r"\1n't", text.translate(_QUOTES))))
+    rule = _PLACEHOLDER.sub("/", rule)
     if check := step_at_end(rule):
         return check
     sentences = [sentence for sentence in _sentences(rule) if not _says_nothing(sentence)]
@@ -65,6 +67,7 @@ def compile_rule(text: str) -> Check | None:
     return replace(found[0], also=tuple(found[1 : MAX_ALSO + 1])) if found else None
 
 
+_PLACEHOLDER = re.compile(r"/<(?:[A-Z]\w{0,20}|name|component|feature)>/?(?=[\s,.;)]|$)")  # src/components/<Name>/
 _OPERATOR = re.compile(r"\b(?:use|with|via|using|prefer|mit|nimm)\s[`'\"]?\?$", re.IGNORECASE)  # "no unwrap(), use ?"
 
 
@@ -121,6 +124,8 @@ def _with_exceptions(check: Check, rule: str, granted: str) -> Check:
         )
     if check.kind is CheckKind.CONTENT and (outside := re.search(r"\b(?:outside|außerhalb)\b.{1,60}", rule, re.IGNORECASE)):
         granted += f" in {outside[0].split(maxsplit=1)[-1].removeprefix('of ').removeprefix('von ')}"
+    if check.kind is CheckKind.CONTENT and _NOT_IN_TESTS.search(rule):
+        granted += " in tests"
     if not granted:
         return check
     named = objects_named(granted, tokenize(granted))
@@ -151,6 +156,10 @@ def _is_only_place(rule: str, path: str) -> bool:
     )
 
 
+_NOT_IN_TESTS = re.compile(
+    r"\bnon-?test\b|\b(?:production|prod|library) code\b|\boutside (?:of )?(?:the )?(?:unit )?tests?\b|\baußerhalb (?:von|der) tests?\b",
+    re.IGNORECASE,
+)
 _NOT_A_RULE = re.compile(
     r"\b(?:don't|do not|never) (?:worry|hesitate|mind|need|have to|be afraid)\b"
     r"|\b(?:doesn't matter|does not matter|feel free|no problem|not a problem|no need)\b"
@@ -168,7 +177,7 @@ _GRANTED = re.compile(
     re.IGNORECASE,
 )
 _EXCEPTION = re.compile(
-    r"[\s,(]{1,3}(?:except|unless|other than|apart from|außer|es sei denn|ausgenommen|because|since|weil|denn|damit|so that|otherwise|sonst)\b.{0,400}$",
+    r"(?<!\bbare)(?<!\bnaked)(?<!\bempty)(?<!\bbroad)[\s,(]{1,3}(?:except(?!:)|unless|other than|apart from|außer|es sei denn|ausgenommen|because|since|weil|denn|damit|so that|otherwise|sonst)\b.{0,400}$",
     re.IGNORECASE | re.DOTALL,
 )  # fmt: skip
 
@@ -178,7 +187,7 @@ def _general(rule: str) -> Check | None:
     tokens = tokenize(rule)
     named, cues = objects_named(rule, tokens), find_cues(rule, tokens)
     forbids = any(cue.sense is Sense.FORBID for cue in cues) or REPLACES.search(rule) is not None
-    if check := _of_one_subject(rule, named, forbids) or only_read(rule, named):
+    if check := _of_one_subject(rule, named, forbids) or only_read(rule, named) or only_through(rule, named):
         return check
     assign_senses(rule, named, cues)
     if _BY_HAND.search(rule):  # "migrations come from alembic, never by hand" wants the tool

@@ -1015,7 +1015,8 @@ def _count(check: Check, text: str, word: str, path: str) -> int:
     if re.fullmatch(r"[\w.]+", word):
         after = r"\s{0,8}\(" if check.call else r"(?!\w)"
         is_method = check.call and f".{word}()" in METHODS
-        before = r"(?<!\w)" if "." in word or is_method else r"(?<![\w.])"  # window.console.log also counts as console.log.
+        # window.console.log also counts as console.log, and a name that begins with a dot is a method of anything.
+        before = "" if word.startswith(".") else r"(?<!\w)" if "." in word or is_method else r"(?<![\w.])"
         return len(re.findall(rf"{before}{re.escape(word)}{after}", code))
     return code.count(word)
 

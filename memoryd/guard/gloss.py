@@ -187,7 +187,10 @@ _GERMAN_OR_ENGLISH = re.compile(
     r"\b(?:the|don't|do not|never|always|is|are|and|with|before|der|die|das|nicht|kein\w{0,2}|immer|niemals|und|nie|bitte|vor|nur|für|mit)\b",
     re.IGNORECASE,
 )
-_NOT_BEFORE_NAME = re.compile(r"(?<![\w./-])(?:no|não|nao)\s(?=[a-zà-ÿ]{3,12}\b)", re.IGNORECASE)
+_NOT_BEFORE_NAME = re.compile(
+    r"(?<![\w./-])(?:no|não|nao)\s(?!prime|segund|final|projeto|repo|código|começo|fim\b|arquivo|mesmo)(?=[a-zà-ÿ]{3,12}\b)",
+    re.IGNORECASE,
+)
 _CODE = re.compile(r"`[^`\n]{1,120}`|\"[^\"\n]{1,120}\"")
 
 
@@ -212,7 +215,7 @@ def _outside_code(rule: str, render: Callable[[str], str]) -> str:
 def _eastern(text: str) -> str:
     text = _BEFORE_EAST.sub(r" before \1, ", text)
     text = _EAST_WORD.sub(lambda match: f" {_EAST[match[0]]} ", text)
-    return re.sub(r"[ \t]{2,20}", " ", _OTHER_EAST.sub(" ", text))
+    return re.sub(r"[ \t]{1,20}(?=[.,;:])", "", re.sub(r"[ \t]{2,20}", " ", _OTHER_EAST.sub(" ", text)))
 
 
 def _western(text: str) -> str:

@@ -114,6 +114,14 @@ SUBCOMMANDS: Mapping[str, frozenset[str]] = {
         "nx": "run test build lint",
         "turbo": "run build test lint",
         "next": "build dev",
+        "ruff": "check format",
+        "biome": "check format lint ci",
+        "deno": "run test fmt lint task add install check",
+        "vitest": "run watch",
+        "golangci-lint": "run",
+        "pre-commit": "run install",
+        "pulumi": "up preview destroy",
+        "ansible-playbook": "",
     }.items()
 }
 VERBS = frozenset(

@@ -41,6 +41,23 @@ def build_wrapper(rule: str) -> Check | None:
     return None
 
 
+_ONLY_VIA = re.compile(
+    r"\s(?:is\s)?(?:only|nur|exclusively|ausschließlich|always)\s(?:run\s|called\s|used\s)?(?:via|through|by|über|durch)\s[`'\"]?",
+    re.IGNORECASE,
+)
+
+
+def only_through(rule: str, named: Sequence[Object]) -> Check | None:
+    """Compile "terraform only via terragrunt": the program itself is forbidden."""
+    commands = [thing for thing in named if thing.kind is Kind.COMMAND and "=" not in thing.text and " -" not in thing.text]
+    if len(commands) != 2 or commands[1].text.split()[0] == commands[0].text.split()[0]:
+        return None
+    between = rule[commands[0].at : commands[1].at].lstrip("`'\"")
+    if not _ONLY_VIA.fullmatch(between.removeprefix(commands[0].text).lstrip("`'\"")):
+        return None
+    return Check(CheckKind.COMMAND, words=(commands[0].text,), instead=commands[1].text)
+
+
 _INSISTS = re.compile(r"\b(?:only|always|never|not|use|must|immer|nur|nie|nicht|instead|no)\b", re.IGNORECASE)
 _RUN = re.compile(
     r"\b(?:run|running|execute|executing|call|start|launch|invoke|ausführen|aufrufen|starten|laufen|install|type)\b",
@@ -122,6 +139,9 @@ _FAR_TARGET = re.compile(
 )
 
 
+_WRAPPED_AS: Mapping[str, tuple[str, ...]] = {"mvn": ("mvnw",), "gradle": ("gradlew",)}
+
+
 def _with_flags(rule: str, bad: Sequence[Object], flags: Sequence[str], words: list[str]) -> tuple[list[str], list[str]]:
     """Return the commands with each forbidden flag, and if no command is named, the ones to which the flags belong."""
     every = [thing for thing in objects_named(rule, tokenize(rule)) if thing.kind is Kind.COMMAND and "=" not in thing.text]
@@ -140,7 +160,8 @@ def _with_flags(rule: str, bad: Sequence[Object], flags: Sequence[str], words: l
         plain = " ".join(word for word in owner.split() if not word.startswith("-"))
         bases |= {owner} if plain == owner else set()
         with_value = _with_value(rule, thing)
-        found.append(f"{plain} {thing.text if action_meant(with_value.removeprefix(thing.text)) else with_value}")
+        flag = thing.text if action_meant(with_value.removeprefix(thing.text)) else with_value
+        found += [f"{name} {flag}" for name in (plain, *_WRAPPED_AS.get(plain, ()))]
     if not found:
         return [], [owner for flag in flags for owner in v.FLAG_OWNERS.get(flag, ())]
     return [*(word for word in words if word not in bases), *found], []
@@ -264,6 +285,7 @@ def required_flags(rule: str) -> Check | None:
     )
     if flags and (apart := _WITHOUT.search(rule)) and not NEGATED.search(rule):
         return _without_flags(rule, named, [flag for flag in flags if rule.find(flag) > apart.start()])
+    rule = _before_denial(rule, named)
     if (
         not flags
         or (NEGATED.search(rule) and not without)
@@ -279,6 +301,13 @@ def required_flags(rule: str) -> Check | None:
         return None
     checks = [Check(CheckKind.COMMAND, words=words[:MAX_ENTRIES], unless=group) for group in _alternative_flags(rule, flags)]
     return replace(checks[0], also=tuple(checks[1:MAX_ALSO]))
+
+
+def _before_denial(rule: str, named: Sequence[Object]) -> str:
+    """Return a rule without a last clause that denies nothing named, as in "vitest with --run, never in watch mode"."""
+    found = NEGATED.search(rule)
+    cut = max(rule.rfind(sign, 0, found.start()) for sign in (",", ";", " - ", "—")) if found else -1
+    return rule[:cut] if cut > 0 and not any(thing.at > cut for thing in named) else rule
 
 
 _WITHOUT = re.compile(r"\b(?:without|ohne)\b", re.IGNORECASE)

@@ -80,7 +80,9 @@ def forbidden_code(rule: str, bad: Sequence[Object], where: Sequence[Object]) ->
         return Check(CheckKind.CONTENT, words=entries(libraries), imports=True, files=stated, paths=_folders(place))
     if not (calls or words):
         return None
-    files = languages or entries([pattern for word in (*calls, *words) for pattern in v.WORDS.get(word.lower(), ())])
+    files = languages or entries(
+        [pattern for word in (*calls, *words) for pattern in v.WORDS.get(word.lower().removeprefix("."), ())]
+    )
     if calls and not words:
         return Check(CheckKind.CONTENT, words=entries(calls), call=True, files=files, paths=_folders(place))
     return Check(CheckKind.CONTENT, words=entries([*words, *(f"{name}(" for name in calls)]), files=files, paths=_folders(place))

@@ -293,7 +293,7 @@ def _is_replaced(tokens: Sequence[Token], at: int) -> bool:
     before = [token.low for token in tokens[max(at - 2, 0) : at]]
     follows = before[-1:] in (["statt"], ["anstatt"]) or before in (["instead", "of"], ["rather", "than"])
     follows = follows or before[-1:] == ["not"] and at > 2 and tokens[at - 3].low in ("use", "prefer")
-    if before == [",", "not"] and at > 2 and (tokens[at - 3].low in v.PROGRAMS | v.LIBRARIES):
+    if before == [",", "not"] and any(other.low in v.PROGRAMS | v.LIBRARIES for other in tokens[max(at - 4, 0) : at - 2]):
         return tokens[at].low in _TOOLS_AND_WORDS | _AMBIGUOUS
     return tokens[at].low in _TOOLS_AND_WORDS and follows and (at < 3 or not tokens[at - len(before) - 1].boundary)
 
@@ -303,7 +303,9 @@ _USING = frozenset("use using run running call calling nutze nutzen benutze verw
 
 def _is_used_alone(tokens: Sequence[Token], at: int) -> bool:
     """Return whether an ambiguous name is a program because it alone is used, as in `don't use make, use just`."""
-    if not at or tokens[at - 1].low not in _USING:
+    if not at:  # "make always with -j4"
+        return len(tokens) > 2 and tokens[1].low in ("always", "never", "immer") and tokens[2].low in ("with", "mit", "without")
+    if tokens[at - 1].low not in _USING:
         return False
     return (
         at + 1 == len(tokens)
@@ -363,6 +365,9 @@ def _names_folder(token: Token, following: Token) -> bool:
     return not any(token.low in words for words in (_CHANGE_VERBS, STOP_WORDS, FORBID, WITHIN, WANT, _NO_FOLDERS))
 
 
+_QUALIFIED = re.compile(r"(?:[a-z]\w{1,20}\.){2,6}[A-Z]\w{1,40}")  # org.junit.Test
+
+
 def _plain_kind(text: str) -> tuple[Kind | None, str]:
     low = text.lower()
     if text in v.SQL_WORDS or low in v.WORDS and low not in v.NOT_ALONE and low not in v.QUOTED_ONLY:
@@ -375,6 +380,8 @@ def _plain_kind(text: str) -> tuple[Kind | None, str]:
         and low not in v.LIBRARIES
         and re.fullmatch(r"[a-z_]+(?:\.[a-z_]{3,20}){1,3}", text)
     ):
+        return Kind.LIBRARY, text
+    if _QUALIFIED.fullmatch(text):
         return Kind.LIBRARY, text
     library = low.removesuffix(".js") if low.removesuffix(".js") in v.LIBRARIES else low
     if library in v.LIBRARIES:

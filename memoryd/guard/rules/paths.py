@@ -28,7 +28,8 @@ _OUTSIDE_PROJECT = re.compile(
 
 
 _ONLY_READ = re.compile(
-    r"\b(?:only|just)\s(?:ever\s)?read\s(?:from\s|in\s)?|\bread[- ]only access to\s|\b(?:nur|ausschließlich)\s(?:aus|von)\s(?=\S{1,60}\slesen\b)", re.IGNORECASE
+    r"\b(?:only|just)\s(?:ever\s)?read\s(?:from\s|in\s)?|\bread[- ]only access to\s|\b(?:nur|ausschließlich)\s(?:aus|von)\s(?=\S{1,60}\slesen\b)",
+    re.IGNORECASE,
 )
 
 

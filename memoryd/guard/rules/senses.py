@@ -93,9 +93,10 @@ def _listed_before(rule: str, named: Sequence[Object], before: Sequence[Object])
     first = min((thing.at for thing in before), default=0)
     for thing in reversed(named):
         if thing.at < first:
-            if thing.sense is Sense.WANT:  # "use httpx, requests is forbidden"
+            between = text_after(rule[:first], thing)
+            if thing.sense is Sense.WANT and not re.fullmatch(r"\s(?:and|und)\s", between):  # "use httpx, requests is forbidden"
                 break
-            if not _IN_LIST.fullmatch(text_after(rule[:first], thing)):
+            if not _IN_LIST.fullmatch(between):
                 break
             found.append(thing)
             first = thing.at

@@ -60,6 +60,44 @@ SHELL: dict[str, tuple[list[str], list[str]]] = {
     "you may only touch src/": (["touch docs/a"], ["touch src/a", "cat docs/a"]),
     "images always go to public/img/": (["curl -o src/a.png https://x.io/a"], ["cp a.png public/img/a.png"]),
     "画像は assets/ に置く": (["cp /tmp/a.png src/a.png"], ["cp /tmp/a.png assets/a.png"]),
+    "release branches are frozen, no pushes": (
+        ["git push origin HEAD:release/2.1", "git push origin release-3"],
+        ["git push origin dev"],
+    ),
+    "don't rebase trunk": (["git switch trunk && git rebase dev"], ["git rebase trunk", "git switch topic && git rebase trunk"]),
+    "keep main clean: no commits there": (["git checkout main && git commit -m a"], ["git commit -m a", "git push origin dev"]),
+    "merging to main is my job": (["git checkout main && git merge dev"], ["git merge main"]),
+    "only push to branches starting with bot/": (["git push origin dev", "git push origin HEAD:main"], ["git push origin bot/x"]),
+    "don't push to production, staging first": (["git push origin production"], ["git push origin staging"]),
+    "all work happens on feature branches": (
+        ["git switch main && git commit -m a"],
+        ["git switch -c feature/a && git commit -m a"],
+    ),
+    "do not check out main": (["git checkout main", "git switch main"], ["git checkout -b x", "git checkout main -- a.py"]),
+    "New worktrees and branches start from dev.": (
+        ["git worktree add -b a ../a main"],
+        ["git worktree add -b main-nav ../a dev"],
+    ),
+    "Neue Branches immer mit Präfix team/ anlegen": (["git switch -c login"], ["git switch -c team/login", "git switch main"]),
+    "no .js files, only .ts": (["touch src/a.js"], ["touch src/a.ts", "cat src/a.js"]),
+    "no files called utils.py": (["touch lib/utils.py"], ["touch lib/text_utils.py", "cat lib/utils.py"]),
+    "tests are named test_*.py": (["touch tests/cart_test.py"], ["touch tests/test_cart.py", "touch src/cart.py"]),
+    "keep the root tidy, no new files there": (["touch notes.txt"], ["touch docs/notes.txt", "rm old.txt"]),
+    "test fixtures belong in tests/fixtures": (
+        ["touch lib/cart_fixture.json"],
+        ["touch tests/test_a.py", "touch tests/fixtures/a.json"],
+    ),
+    "you may only read from data/raw": (["cp a.csv data/raw/", "rm data/raw/a"], ["cat data/raw/a", "cp data/raw/a data/out/"]),
+    "assets/ is ours, no changes there, open a ticket instead": (["rm assets/a"], ["cat assets/a"]),
+    "migrations in db/gen/*.sql come from alembic, never written by hand": (["tee db/gen/1.sql"], ["alembic upgrade head"]),
+    "git commit without --amend please": (["git commit --amend -m a"], ["git commit -m 'no --amend'"]),
+    "run vitest with --run, never in watch mode": (["npx vitest"], ["npx vitest --run a"]),
+    "no -Dmaven.test.skip": (["mvn package -Dmaven.test.skip=true", "./mvnw -Dmaven.test.skip verify"], ["mvn package"]),
+    "ruff check with --fix": (["ruff check src"], ["ruff check --fix src", "ruff format src"]),
+    "lint with biome, eslint and prettier are gone": (["npx eslint .", "prettier -c ."], ["npx biome check ."]),
+    "format with ruff format, not black": (["black src"], ["ruff format src"]),
+    "helm only via make deploy": (["helm upgrade x ."], ["make deploy", "grep helm Makefile"]),
+    "テストは vitest を使う。jest は実行しないこと": (["npx jest"], ["npx vitest run"]),
     "no moment, use luxon": (["npm i -D moment"], ["npm i luxon", "npm rm moment"]),
 }
 EDITS: dict[str, tuple[list[tuple[str, str]], list[tuple[str, str]]]] = {
@@ -77,6 +115,19 @@ EDITS: dict[str, tuple[list[tuple[str, str]], list[tuple[str, str]]]] = {
     "Alamofire is out, plain URLSession": ([("a.swift", "import Alamofire")], [("a.swift", "// import Alamofire")]),
     "we replaced moment with dayjs": ([("package.json", '"moment": "2"')], [("package.json", '"dayjs": "1"')]),
     "no mockito, MockK only": ([("A.java", "import org.mockito.Mockito;")], [("A.java", "import io.mockk.every;")]),
+    "no unwrap() in src/, use ?": ([("src/a.rs", "a.unwrap()")], [("src/a.rs", "a?"), ("tests/a.rs", "a.unwrap()")]),
+    "No bare except: in Python": (
+        [("a.py", "try:\n    a()\nexcept:\n    b()")],
+        [("a.py", "try:\n    a()\nexcept OSError:\n    b()")],
+    ),
+    "never import org.junit.Test": (
+        [("A.java", "import org.junit.Test;")],
+        [("A.java", "import org.junit.jupiter.api.Test;"), ("A.java", "// import org.junit.Test;")],
+    ),
+    "anyhow is not allowed under crates/": (
+        [("crates/a.rs", "fn f() -> anyhow::Result<()> {}")],
+        [("crates/a.rs", "fn f() -> io::Result<()> {}"), ("bin/a.rs", "use anyhow::Result;")],
+    ),
     "Use httpx, requests is forbidden": ([("a.py", "from requests import get")], [("a.py", "import httpx\nrequests = 1")]),
 }
 
@@ -115,6 +166,7 @@ def test_a_rule_catches_what_an_edit_adds(rule: str) -> None:
         "hotfix branches are called hotfix/<ticket>",
         "no feature flags in src/core",
         "You don't need sudo for that.",
+        "generated output goes to out/, not to src/",  # not all files
     ],
 )
 def test_a_rule_that_a_call_cannot_decide_gives_no_check(rule: str) -> None:
