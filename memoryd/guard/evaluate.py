@@ -374,6 +374,8 @@ _TEXTUAL = frozenset(
 
 def _mentions(command: ShellCommand, name: str) -> bool:
     """Return whether a command gets a host or an assignment, in its arguments or its variables."""
+    if name.startswith("-"):
+        return any(word.partition("=")[0] == name or word == name for word in command.words[1:])
     after = "" if name.endswith("=") else r"(?![\w-]|\.\w)"  # NAME= stands for any value
     whole = re.compile(rf"(?<![\w.-]){re.escape(name)}{after}")
     if any(whole.search(word[:2_000]) for word in command.assigned):

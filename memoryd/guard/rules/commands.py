@@ -139,6 +139,11 @@ _FAR_TARGET = re.compile(
 )
 
 
+def _of_any_program(flag: str) -> tuple[str, ...]:
+    """Return the pattern for a flag of any program. A short one means something else for each."""
+    return (f"* {flag}",) if len(flag) > 5 else ()
+
+
 _WRAPPED_AS: Mapping[str, tuple[str, ...]] = {"mvn": ("mvnw",), "gradle": ("gradlew",)}
 
 
@@ -163,7 +168,7 @@ def _with_flags(rule: str, bad: Sequence[Object], flags: Sequence[str], words: l
         flag = thing.text if action_meant(with_value.removeprefix(thing.text)) else with_value
         found += [f"{name} {flag}" for name in (plain, *_WRAPPED_AS.get(plain, ()))]
     if not found:
-        return [], [owner for flag in flags for owner in v.FLAG_OWNERS.get(flag, ())]
+        return [], [owner for flag in flags for owner in v.FLAG_OWNERS.get(flag, _of_any_program(flag))]
     return [*(word for word in words if word not in bases), *found], []
 
 

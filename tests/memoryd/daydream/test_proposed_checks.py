@@ -102,7 +102,7 @@ def test_a_rule_may_have_several_checks_and_one_that_is_not_the_users_drops_all(
         ("No force pushes in this repository.", {"kind": "command", "words": ["force push"]}, "git push --force"),
         ("We don't push tags, the pipeline does.", {"kind": "command", "words": ["git push --tags"]}, "git push --tags"),
         ("Don't switch or checkout anything.", {"kind": "command", "words": ["git checkout"]}, "git checkout"),
-        ("Never -DskipTests.", {"kind": "command", "words": ["-DskipTests"]}, "* -DskipTests"),
+        ("Never --skip-audit.", {"kind": "command", "words": ["--skip-audit"]}, "* --skip-audit"),
         ("Take xh instead of curl.", {"kind": "command", "words": ["curl"], "instead": "xh"}, "curl"),
         ("这里用 pnpm，不要用 npm", {"kind": "command", "words": ["npm"], "instead": "pnpm"}, "npm"),
         ("go.sum: hands off.", {"kind": "path", "paths": ["go.sum"]}, "go.sum"),

@@ -93,6 +93,10 @@ SHELL: dict[str, tuple[list[str], list[str]]] = {
     "git commit without --amend please": (["git commit --amend -m a"], ["git commit -m 'no --amend'"]),
     "run vitest with --run, never in watch mode": (["npx vitest"], ["npx vitest --run a"]),
     "no -Dmaven.test.skip": (["mvn package -Dmaven.test.skip=true", "./mvnw -Dmaven.test.skip verify"], ["mvn package"]),
+    "never --skip-audit": (
+        ["yarn ci --skip-audit", "npx ship --skip-audit=1"],
+        ["git commit -m '--skip-audit is gone'", "yarn ci"],
+    ),
     "ruff check with --fix": (["ruff check src"], ["ruff check --fix src", "ruff format src"]),
     "lint with biome, eslint and prettier are gone": (["npx eslint .", "prettier -c ."], ["npx biome check ."]),
     "format with ruff format, not black": (["black src"], ["ruff format src"]),
