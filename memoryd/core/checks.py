@@ -5,7 +5,7 @@ model. Words are compared literally. Regular expressions are not supported.
 
 | kind | forbids | fields |
 |---|---|---|
-| command | running a command | `words`, `unless` (flags that make it acceptable), `branch` (only these; `!x`: all others), `instead` |
+| command | running a command | `words`, `unless` (flags that permit it), `branch` (only these; `!x`: all others), `instead` |
 | path | changing files, or also reading them (with `access: read`) | `paths`, `files`, `unless` (other places), `new` |
 | content | adding words, calls or imports to files | `words`, `call`, `imports`, `near`, `files`, `paths`, `unless` |
 | branch | creating branches with other names than `words`; with `access: read` also switching to others | `words` |
