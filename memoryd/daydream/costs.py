@@ -4,7 +4,7 @@ from __future__ import annotations
 
 # Requests of 28 real development sessions (docs/quality.md), and answers in the prompt's format.
 CALLS_A_SESSION = 2.0
-INPUT_TOKENS_A_SESSION = 14_000
+INPUT_TOKENS_A_SESSION = 14_600
 OUTPUT_TOKENS_A_SESSION = 1_400
 SESSIONS_A_DAY = 8
 # Price of the cheapest Claude model at the time of measurement, in dollars per million tokens.

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from memoryd.core.config import KEYS, OPTION_PREFIX, Settings, load_settings
+from memoryd.daydream.costs import expected
 from tests.hooks.fake_daemon import EVENTS, ROOT
 
 COMMANDS = ("memory-recall", "memory-remember", "memory-forget", "memory-status", "memory-dream", "setup", "off", "on")
@@ -57,6 +58,10 @@ def test_the_marketplace_offers_this_folder() -> None:
 def test_every_path_in_the_manifest_exists() -> None:
     manifest = load("plugin.json")
     assert [name for name in ("commands", "skills", "mcpServers") if not (ROOT / manifest[name]).exists()] == []
+
+
+def test_the_question_whether_claude_may_read_names_the_cost_of_a_typical_day() -> None:
+    assert expected() in load("plugin.json")["userConfig"]["use_claude"]["description"]
 
 
 @pytest.mark.parametrize("name", load("plugin.json")["userConfig"])

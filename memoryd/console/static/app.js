@@ -76,6 +76,15 @@ function keepText() {
   }
 }
 
+// A checkbox that selects all the others of its section.
+function selectAll() {
+  for (const all of document.querySelectorAll("[data-select-all]")) {
+    const others = () => all.closest("section").querySelectorAll('input[type="checkbox"][name]');
+    all.addEventListener("change", () => others().forEach((box) => (box.checked = all.checked)));
+    all.closest("section").addEventListener("change", () => (all.checked = [...others()].every((box) => box.checked)));
+  }
+}
+
 // Ignore double clicks: the second response ("a dream is in progress") would replace the first.
 function pressOnce() {
   for (const form of document.querySelectorAll('form[method="post"]')) {
@@ -137,4 +146,5 @@ for (const element of document.querySelectorAll("[data-needs-script]")) element.
 submitOnChange();
 keepText();
 pressOnce();
+selectAll();
 keys();
