@@ -163,7 +163,7 @@ def recall(runtime: Runtime, request: Recall, caller: Caller) -> Recalled:
     sure, unsure = (hits, []) if linked else split_by_floor(request.query, hits, runtime.settings.floor)
     below = [hit for hit in hits if hit not in sure]
     shown = [_hit(hit) for hit in sure]
-    if not request.weak:
+    if not request.weak and not handoffs:  # The handoffs are a certain answer.
         shown += [_hit(hit) | {"unsure": True} for hit in unsure]
     answer = Recalled(
         answer=FOUND if sure or handoffs else UNSURE if shown else NOTHING,

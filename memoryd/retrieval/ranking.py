@@ -62,6 +62,8 @@ LATE_SQUASH = 1.0
 ENCODED = 0.5
 # A statement less relevant than this without its keys is unrelated to the query, whatever its keys are.
 KEY_ALONE = 0.25
+# Share of a query's term weights from which on it is worded like a statement that contains them.
+NAMED = 0.99
 # A user's memory with at least this relevancy answers the query. The value is recall's floor (see relevance.py).
 ANSWERS = 0.5
 # Number of additional hits to search for a memory of the user if other hits are relevant only through their keys.
@@ -203,7 +205,7 @@ class Ranker:
             for text in _read_as(query.text, english):
                 sources.meaning.prepare(text)  # Runs while the word search looks up candidates.
         query, time = _in_time(query, sources)
-        search = _Search(query, sources, time, self._matching, english)
+        search = _Search(query, sources, time, self._matching, english, chosen.backend is Backend.MARKDOWN)
         lists = self._candidates(search, chosen.backend, max(CANDIDATES, k))
         if chosen.rule == WORDED:  # A query with such wording may also ask for a fact.
             lists |= self._candidates(search, Backend.HYBRID, max(CANDIDATES, k))
@@ -314,11 +316,12 @@ class Ranker:
             search.add_cosines([id for id in search.items if id in ids or id in search.time.successors.values()])
         wanted = [id for id in dict.fromkeys([*ids, *(search.time.successors.get(id, "") for id in ids)]) if id in search.items]
         by_keys = search.key_matches([id for id in wanted if search.items[id].asked_as], self._judges_cosine)
+        alone = self._alone(search, [id for id in by_keys if search.names_statement(id)])
         foreign = is_foreign(search.query.text)
         out = {}
         for id in wanted:
             if id in by_keys:
-                out[id] = self._model.estimate_by_keys(by_keys[id])
+                out[id] = max(self._model.estimate_by_keys(by_keys[id]), alone.get(id, 0.0))
                 continue
             cosine = search.signals[id].get("cosine") if self._judges_cosine else None
             out[id] = self._model.estimate(search.overlap(id), cosine, foreign=foreign)
@@ -328,15 +331,19 @@ class Ranker:
     def _borrowed(self, search: _Search, items: Sequence[MemoryItem], relevancies: Mapping[str, float]) -> dict[str, float]:
         """Return the relevancy of the statement alone, for memories that are relevant only because of model-written keys."""
         written = [item.id for item in items if is_keyed_by_model(item) and relevancies[item.id] > KEY_ALONE]
-        if not written:
+        return {id: value for id, value in self._alone(search, written).items() if value < KEY_ALONE}
+
+    def _alone(self, search: _Search, ids: Sequence[str]) -> dict[str, float]:
+        """Return the relevancy of these items without their keys."""
+        if not ids:
             return {}
         meaning = search.sources.meaning if self._judges_cosine else None
-        near = meaning.compare(search.meant.text, written) if meaning is not None else {}
-        foreign, alone = is_foreign(search.query.text), dict[str, float]()
-        for id in written:
-            overlap = overlap_of(search.terms, item_terms(searchable(search.items[id])))
-            alone[id] = self._model.estimate(overlap, near[id].statement if id in near else None, foreign=foreign)
-        return {id: value for id, value in alone.items() if value < KEY_ALONE}
+        near = meaning.compare(search.meant.text, ids) if meaning is not None else {}
+        foreign = is_foreign(search.query.text)
+        return {
+            id: self._model.estimate(search.statement_overlap(id), near[id].statement if id in near else None, foreign=foreign)
+            for id in ids
+        }
 
 
 def is_keyed_by_model(item: MemoryItem) -> bool:
@@ -360,10 +367,21 @@ class _Search:
     """State of one search: the `items` that passed the filters, and the `signals` by id, computed as needed."""
 
     def __init__(
-        self, query: Query, sources: CandidateSources, time: QueryTime, matching: WorkerThread, english: str = ""
+        self,
+        query: Query,
+        sources: CandidateSources,
+        time: QueryTime,
+        matching: WorkerThread,
+        english: str = "",
+        literal: bool = False,
     ) -> None:
-        """Create the state. `english` is the query's English gloss, for embedders that only support English."""
+        """Create the state.
+
+        `english` is the query's English gloss, for embedders that only support English. `literal` queries consist of keywords,
+        names or a quotation.
+        """
         self.query, self.sources, self.time = query, sources, time
+        self.literal = literal
         self.english = english
         self.read_as = _read_as(query.text, english)
         self.meant = replace(query, text=self.read_as[0])
@@ -397,6 +415,19 @@ class _Search:
             item = self.items[id]
             self._overlaps[id] = overlap_of(self.terms, item_terms("\n".join((searchable(item), *keys_of(item)))))
         return self._overlaps[id]
+
+    def statement_overlap(self, id: str) -> Overlap:
+        """Return the overlap of the query with the item without its keys."""
+        return overlap_of(self.terms, item_terms(searchable(self.items[id])))
+
+    def names_statement(self, id: str) -> bool:
+        """Return whether the query is worded like the item's statement. If so, the keys must not make it less relevant.
+
+        The weights for keys are fitted on queries in other words than the statement. They would reject a query that consists of
+        the statement's own words, such as a single name.
+        """
+        overlap = self.statement_overlap(id)
+        return overlap.coverage >= NAMED or (self.literal and overlap.matches > 0)
 
     @property
     def terms(self) -> dict[str, float]:

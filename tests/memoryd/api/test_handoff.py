@@ -114,6 +114,7 @@ def test_who_asks_where_work_stopped_is_answered_by_search_tool_and_prompt(desk:
     for caller in ("", "model"):
         found = desk.user("recall", query=question, caller=caller)
         assert found["answer"] == "found" and "cart round to cents" in found["handoffs"][0]["text"]
+        assert not any(hit.get("unsure") for hit in found["hits"])
     given = desk.prompt("s2", question)
     assert given.startswith("<memoryd-recall") and "cart round to cents" in given
     assert "cart round to cents" not in desk.prompt("s1", question), "its own end is before its eyes"

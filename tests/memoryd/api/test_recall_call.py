@@ -38,6 +38,19 @@ def test_a_question_in_the_words_of_a_key_finds_the_memory(api: Api, store: Orch
     assert api.call("get_memory", {"id": plain})["memory"]["asked_as"] == list(KEYS)
 
 
+@pytest.mark.parametrize("query", ["turbopack", "svgr loader", "does turbopack support the svgr loader?"])
+def test_keys_in_other_words_do_not_hide_a_memory_from_its_own_words(
+    api: Api, store: Orchestrator, clock: FakeClock, query: str
+) -> None:
+    keys = ("which bundler has the dev server?", "speed up hot reload", "warum kein neuer Bundler?", "make a page load faster")
+    learn(store, clock, "Turbopack does not support the svgr loader, so webpack stays.", asked_as=keys)
+    for other in ("Invoices are numbered per year.", "Backups go to the bucket of Ana.", "The proxy caches for a day."):
+        learn(store, clock, other)
+    found = ask(api, query)
+    assert found["answer"] == "found" and "Turbopack" in found["hits"][0]["content"]
+    assert ask(api, "which port does turbopack use?")["answer"] != "found"
+
+
 def test_keys_are_shown_neither_in_hits_nor_in_what_a_session_is_given(api: Api, store: Orchestrator, clock: FakeClock) -> None:
     learn(store, clock, "We use reveal.", asked_as=KEYS, kind=Kind.RULE)
     assert "asked_as" not in ask(api, KEYS[0])["hits"][0]

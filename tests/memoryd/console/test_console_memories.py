@@ -53,8 +53,11 @@ def test_home_of_an_empty_store_says_how_memories_come(real_console: Console) ->
 def test_home_counts_by_kind_and_status(real_console: Console, remember: Callable[..., Any]) -> None:
     remember("The shop runs on port 8080.", kind=Kind.FACT)
     remember("Old.", kind=Kind.FACT, status=Status.SUPERSEDED)
+    for proposed in ("The shop may move.", "The lift may be slow."):
+        remember(proposed, kind=Kind.FACT, status=Status.CANDIDATE)
     text = real_console.get("/").text
-    assert re.search(r'kind=fact">fact</a></th>\s*<td class="number">1</td><td class="number">1</td>', text)
+    numbers = r"".join(rf'<td class="number">{number}</td>\s*' for number in (1, 2, 1, 0))
+    assert re.search(rf'kind=fact">fact</a></th>\s*{numbers}', text), "active, candidates, superseded, forgotten"
 
 
 def test_home_shows_the_governance_of_the_chosen_project_exactly_as_it_is_injected(
