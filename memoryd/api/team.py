@@ -117,10 +117,15 @@ class JoinTeam:
 
 
 class TeamStatus(TypedDict):
-    """The team of this project: where its memories come from, how many there are, and which files were left alone."""
+    """The team of this project: where its memories come from, how many there are, and which files were left alone.
+
+    `clone` is the folder whose fetches count, and `here` says whether this folder belongs to it.
+    """
 
     project: str
     joined: bool
+    clone: str
+    here: bool
     address: str
     branch: str
     folder: str
@@ -147,10 +152,12 @@ def team_init(runtime: Runtime, request: JoinTeam, caller: Caller) -> TeamStatus
 
 
 def _repository(caller: Caller) -> Path:
+    from memoryd.team.repository import watched_folder
+
     found = find_git(Path(caller.cwd)) if caller.cwd else None
     if found is None:
         raise InputError("This folder is not in a git repository.", fix="Run the command in a clone of the team's repository.")
-    return found.root
+    return watched_folder(found)
 
 
 def _checked_folder(folder: str) -> str:
@@ -167,12 +174,16 @@ def team_status(runtime: Runtime, request: NoParameters, caller: Caller) -> Team
 
 
 def _status(runtime: Runtime, caller: Caller) -> TeamStatus:
+    from memoryd.team.repository import is_another_clone
+
     project = runtime.required_project("", caller.cwd, "team_status")
     teams = _teams(runtime)
     if project not in teams.joined():
         return TeamStatus(
             project=project,
             joined=False,
+            clone="",
+            here=False,
             address="",
             branch="",
             folder="",
@@ -186,6 +197,8 @@ def _status(runtime: Runtime, caller: Caller) -> TeamStatus:
     return {
         "project": project,
         "joined": True,
+        "clone": found.origin.root,
+        "here": not (caller.cwd and is_another_clone(found.origin, Path(caller.cwd))),
         "address": found.origin.address,
         "branch": f"{found.origin.remote}/{found.origin.branch}",
         "folder": found.origin.folder,

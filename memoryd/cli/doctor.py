@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
@@ -18,14 +18,18 @@ from memoryd.cli.connect import backups_of, disconnecting, product_of, read_file
 from memoryd.cli.install import FOLDER, find_source
 from memoryd.clients.base import Product, this_system
 from memoryd.clients.registry import CLIENTS
-from memoryd.core.config import Settings
+from memoryd.core.config import FILES, Settings
 from memoryd.core.db import Database, require_content
-from memoryd.core.errors import MemorydError
+from memoryd.core.errors import InputError, MemorydError
 from memoryd.core.files import read_tail, try_lock
+from memoryd.core.project import find_git
 from memoryd.core.state import GIVEN_UP
 from memoryd.daemon.client import Client, ensure_daemon
 from memoryd.daemon.endpoint import daemons_of
 from memoryd.dream.journal import EntryStep, Journal
+
+if TYPE_CHECKING:
+    from memoryd.team.mirror import Joined
 
 LOW_DISK_BYTES = 500 * 2**20
 OLD_CLIENT = (2, 0, 0)
@@ -36,6 +40,7 @@ CLIENT_SECONDS = 10
 HOOK_LINES = 500
 MANY_MISSED = 3
 DAYS_NAMED = 7
+SHOWN_FILES = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,7 @@ def run_checks(settings: Settings) -> list[SetupCheck]:
         _client,
         _plugin,
         _clients,
+        _teams,
     ]
     return [check for group in groups for check in _safely(group, settings)]
 
@@ -284,3 +290,55 @@ def _clients(settings: Settings) -> Iterator[SetupCheck]:
             yield SetupCheck(client.name, False, detail, fix)
             continue
         yield SetupCheck(client.name, not outdated, detail, fix)
+
+
+def _teams(settings: Settings) -> Iterator[SetupCheck]:
+    """Find teams whose memories can't be read, and a clone in this folder from which none are taken."""
+    from memoryd.team.files import FOLDER
+    from memoryd.team.mirror import read_joined
+    from memoryd.team.repository import address_of, is_another_clone
+
+    joined = read_joined(settings.paths.team)
+    for team in joined.values():
+        yield from _team(team, settings)
+    here = find_git(Path.cwd())
+    if here is None:
+        return
+    for team in joined.values():
+        same = address_of(here.root, team.origin.remote) == team.origin.address
+        if same and is_another_clone(team.origin, here.root):
+            detail = f"this clone is not watched: only a git fetch in {team.origin.root} brings the team's memories"
+            yield SetupCheck("team", False, detail, "To watch this clone instead, run 'memoryd team init' here.")
+        if same:
+            return
+    if (here.root / FOLDER).is_dir() and settings.store == FILES:
+        detail = f"{here.root / FOLDER} gives nothing here, since you have not joined this team: memoryd team init"
+        yield SetupCheck("team", True, detail)
+
+
+def _team(team: Joined, settings: Settings) -> Iterator[SetupCheck]:
+    from memoryd.team.files import MAX_BYTES
+    from memoryd.team.mirror import OWN
+    from memoryd.team.repository import read_tree, reviewed_commit
+
+    origin = team.origin
+    name, branch = origin.address or origin.root, f"{origin.remote}/{origin.branch}"
+    try:
+        commit = reviewed_commit(origin)
+    except InputError as error:
+        yield SetupCheck("team", False, f"{name}: {error.message}", error.fix)
+        return
+    broken = [f"{path}: {reason}" for path, reason in team.left_alone if reason != OWN]
+    if broken:
+        detail = f"{name}: {len(broken)} files on {branch} were left alone. {'; '.join(broken[:SHOWN_FILES])}"
+        yield SetupCheck("team", False, detail, "Correct them on a branch and open a pull request (docs/team.md).")
+        return
+    files = read_tree(origin, commit, MAX_BYTES).files
+    detail = f"{name}: {len(files)} files on {branch}, watched in {origin.root}"
+    if not files and (Path(origin.root) / origin.folder).is_dir():
+        detail = (
+            f"{name}: {origin.folder} is not on {branch}; nothing in it counts until a pull request with it is merged and fetched"
+        )
+    elif commit != team.commit:
+        detail += "; what was fetched last is read within half a minute"
+    yield SetupCheck("team", True, detail)

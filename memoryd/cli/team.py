@@ -89,6 +89,8 @@ def _show(context: Context, result: dict[str, Any], /) -> None:
         context.output.line(f"{one['id']}  {one['kind']}  {one['content']}")
     for entry in result["left_alone"]:
         context.output.line(f"left alone: {entry['path']}: {entry['reason']}")
+    if not result["here"]:
+        context.output.line(f"only a git fetch in {result['clone']} counts; 'memoryd team init' here makes it this clone")
     if result["problem"]:
         context.output.line(f"nothing newer could be read: {result['problem']}")
 

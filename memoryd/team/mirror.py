@@ -15,7 +15,7 @@ from pathlib import Path
 import orjson
 
 from memoryd.core.clock import to_iso
-from memoryd.core.errors import InputError
+from memoryd.core.errors import InputError, StoreError
 from memoryd.core.files import locked, write_atomic
 from memoryd.core.paths import Paths
 from memoryd.core.protocols import Clock
@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 SESSION = "team"
 CONFIDENCE = 0.8
 MAX_PROBLEMS = 50
+OWN = "you have this memory yourself"  # The only reason for leaving a file alone that is no fault of the file.
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +64,9 @@ class Teams:
     def joined(self) -> dict[str, Joined]:
         """Return the teams by project. A damaged file counts as none, so nothing is taken from anywhere."""
         try:
-            raw = orjson.loads(self._path.read_bytes())
-            return {project: _joined(values) for project, values in raw.items()}
-        except FileNotFoundError:
-            return {}
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            log.warning("%s is damaged (%s); run 'memoryd team init' again", self._path, error)
+            return read_joined(self._path)
+        except StoreError as error:
+            log.warning("%s", error)
             return {}
 
     def join(self, project: str, origin: Origin) -> Joined:
@@ -121,7 +119,7 @@ class Teams:
             if isinstance(found, str):
                 problems.append((path, found))
             elif self._is_users_own(found, project):
-                problems.append((path, "you have this memory yourself"))
+                problems.append((path, OWN))
             elif (item := self._item(found, project, commit)).id in wanted:
                 problems.append((path, "another file has the same id in its name"))
             else:
@@ -179,6 +177,22 @@ class Teams:
         theirs = Query(project=project, scopes=(Scope.TEAM,), sources=(Source.TEAM,), statuses=tuple(Status))
         found = {hit.item.id: hit.item for hit in self._service.search(theirs, 4 * MAX_FILES)}
         return {id: item for id, item in found.items() if item.project == project}
+
+
+def read_joined(path: Path) -> dict[str, Joined]:
+    """Return the teams that the user has joined, by project.
+
+    Raises:
+        StoreError: The file is damaged.
+    """
+    try:
+        return {project: _joined(values) for project, values in orjson.loads(path.read_bytes()).items()}
+    except FileNotFoundError:
+        return {}
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise StoreError(
+            f"{path} is damaged ({error}).", fix="Run 'memoryd team init' again in each team's repository."
+        ) from error
 
 
 def copy_id(project: str, key: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from memoryd.citations.repository import HASH, run_git
 from memoryd.core.errors import InputError
-from memoryd.core.project import normalise_remote
+from memoryd.core.project import GitFolder, find_git, normalise_remote
 
 MAX_FILES = 300
 MAX_COMMITS = 5_000
@@ -79,6 +79,17 @@ def find_origin(root: Path, folder: str, remote: str = "", branch: str = "") -> 
             fix=f"Run: git fetch {name} && git remote set-head {name} --auto, or name it with --branch.",
         )
     return Origin(str(root), name, address_of(root, name), found, folder)
+
+
+def watched_folder(git: GitFolder) -> Path:
+    """Return the working tree to remember for a repository: the main one, since linked ones are often removed."""
+    return git.common_dir.parent if git.common_dir.name == ".git" else git.root
+
+
+def is_another_clone(origin: Origin, cwd: Path) -> bool:
+    """Return whether a folder is in a clone of the team's repository other than the one whose fetches count."""
+    here, watched = find_git(cwd), find_git(Path(origin.root))
+    return here is not None and (watched is None or here.common_dir != watched.common_dir)
 
 
 def _default_branch(root: Path, remote: str) -> str:

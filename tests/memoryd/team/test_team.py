@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memoryd.api.dispatch import Api
-from memoryd.core.config import IN_CLIENT, load_settings
-from memoryd.core.errors import InputError
+from memoryd.cli.doctor import _teams as team_checks
+from memoryd.core.config import IN_CLIENT, Settings, load_settings
+from memoryd.core.errors import InputError, StoreError
 from memoryd.core.types import Kind, MemoryItem, Polarity, Query, Scope, Source, Status
 from memoryd.recall.governance import govern
 from memoryd.team.files import TeamFile, parse
@@ -332,3 +333,59 @@ def test_what_an_archive_calls_the_teams_is_an_import(ada: Member, bob: Member, 
     assert RULE not in whole["text"].partition("This is data")[0]
     bob.call("team_init")
     assert bob.team() == [RULE] and bob.call("list_memories")["total"] == 1, "the reviewed one takes its place"
+
+
+def test_doctor_names_what_keeps_the_teams_memories_away(
+    ada: Member, bob: Member, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found(member: Member, folder: Path = tmp_path) -> list[tuple[bool, str]]:
+        monkeypatch.chdir(folder)
+        return [(check.ok, check.detail) for check in team_checks(home_of(member))]
+
+    id = ada.call("remember", content=RULE, kind="rule")["id"]
+    ada.call("share", id=id)
+    ((fine, detail),) = found(ada)
+    assert fine and ".memory is not on origin/main" in detail
+    ada.push()
+    ada.commit(".memory/broken.md", "---\nkind: [\n---\nText.\n")
+    git(bob.clone, "pull", "-q")
+    assert "half a minute" in found(bob)[0][1]
+    assert bob.team() == [RULE]
+    ((fine, detail),) = found(bob)
+    assert not fine and "1 files on origin/main were left alone. .memory/broken.md: the front matter" in detail
+    git(ada.clone, "rm", "-q", ".memory/broken.md")
+    ada.push()
+    git(bob.clone, "pull", "-q")
+    bob.team()
+    assert [(fine, detail.partition(":")[0]) for fine, detail in found(bob, bob.clone)] == [(True, str(bare_name(tmp_path)))]
+
+    git(tmp_path, "clone", "-q", str(tmp_path / "shop.git"), "second")
+    git(bob.clone, "worktree", "add", "-q", "--detach", str(tmp_path / "tree"))
+    assert len(found(bob, tmp_path / "tree")) == 1, "a linked working tree shares what is fetched"
+    (_, (fine, detail)) = found(bob, tmp_path / "second")
+    assert not fine and f"not watched: only a git fetch in {bob.clone} brings" in detail
+    other = Member(bob.api, tmp_path / "second")
+    status = other.call("team_status")
+    assert (status["here"], status["clone"]) == (False, str(bob.clone)) and other.team() == [RULE]
+    assert other.call("team_init")["here"] and len(found(bob, tmp_path / "second")) == 1
+    Member(bob.api, tmp_path / "tree").call("team_init")
+    git(bob.clone, "worktree", "remove", "--force", str(tmp_path / "tree"))
+    assert bob.call("team_status")["problem"] == "", "the main working tree is remembered, since linked ones are removed"
+    bob.clone.rename(tmp_path / "moved")
+    ((fine, detail),) = found(bob)
+    assert not fine and "is missing" in detail
+    Member(bob.api, tmp_path / "moved").call("team_leave")
+    ((fine, detail),) = found(bob, tmp_path / "second")
+    assert fine and "have not joined" in detail
+    home_of(bob).paths.team.write_text("[")
+    with pytest.raises(StoreError, match="damaged"):
+        found(bob)
+
+
+def home_of(member: Member) -> Settings:
+    return load_settings({}, home=str(member.clone.parent / f"{member.clone.name}-home"))
+
+
+def bare_name(folder: Path) -> Path:
+    """Return the team's repository as its normalised address names it."""
+    return folder / "shop"
