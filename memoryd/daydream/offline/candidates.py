@@ -16,6 +16,9 @@ from memoryd.daydream.offline.sentences import sentences, size
 from memoryd.daydream.offline.unfit import asks
 from memoryd.daydream.offline.units import CueWeights, Unit, decided, picked, probability, without_marks
 
+# "It turned out that …". The rest says by itself what was found.
+_TURNED_OUT = re.compile(r"^(?:(?:so|and|then|but),? )?(?:it )?turn(?:s|ed) out,?(?: that)?\s+(?!to\b)", re.IGNORECASE)
+
 # Turn words from a conversation into a sentence that can be understood without it. Pure functions.
 #
 # Only safe changes are made. Questions around a statement and a denial before a correction are removed. "It" in a correction is
@@ -60,7 +63,7 @@ def chosen(text: str) -> str:
 
 def without_opener(text: str, wanted: bool) -> str:
     """Remove meaningless introductory words. "I think" is removed only if the text expresses a wish (`wanted`)."""
-    rest = _LABEL.sub("", text)
+    rest = _TURNED_OUT.sub("", _LABEL.sub("", text))
     rest = _HEDGE.sub("", rest) if wanted else rest
     return f"{rest[:1].upper()}{rest[1:]}" if rest != text and size(rest) >= MIN_WORDS else text
 

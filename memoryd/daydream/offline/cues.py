@@ -177,8 +177,8 @@ USER_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
         "label": later(r"^[`\"]?[A-Z][\w /`-]{2,30}[`\"]?\s?[:—–]\s"),
         # An exclamation, or a sentence whose subject is in another sentence. It is meaningless on its own.
         "no subject": later(
-            r"^(?:it|its|it'?s|they|they'?re|these|those|this is (?:why|how|what|where))\b|^(?:[\w ,]{0,12})?\bwait\b|"
-            r"^[它他她]们?|^(?:es|ils?|elles?|они|оно)\b",
+            r"^(?:it(?! turn(?:s|ed) out\b)|its|it'?s|they|they'?re|these|those|this is (?:why|how|what|where))\b|"
+            r"^(?:[\w ,]{0,12})?\bwait\b|^[它他她]们?|^(?:es|ils?|elles?|они|оно)\b",
             _I,
         ),
         "terminal": later(
@@ -298,7 +298,7 @@ AGENT_NOISE: Mapping[str, re.Pattern[str]] = MappingProxyType(
             _I,
         ),
         # A sentence whose subject is in another sentence. It is meaningless on its own.
-        "no subject": later(r"^(?:it|they|these|those|he|she|its|it'?s|they'?re)\b|^[它他她]们?", _I),
+        "no subject": later(r"^(?:it(?! turn(?:s|ed) out\b)|they|these|those|he|she|its|it'?s|they'?re)\b|^[它他她]们?", _I),
         # For "my process has no terminal", a later reader can't tell whose process is meant.
         "speaks of itself": later(r"^(?:my|i|i'm|i've|мой|моя|я|mein\w*|ich|mon|ma|je)\b|^我(?!们)", _I),
         "first person": later(

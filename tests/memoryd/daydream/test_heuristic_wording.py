@@ -50,6 +50,12 @@ def test_a_reworded_correction_still_replaces_what_it_corrects() -> None:
     assert relate(old, new) in (Relation.REPLACES,)
 
 
+@pytest.mark.parametrize("opener", ["It turned out that the", "Turns out, the", "So it turns out the"])
+def test_a_cause_that_turned_out_is_kept_without_these_words(opener: str) -> None:
+    cause = "exports are empty because the job reads the replica too early; reading from the primary gives full files."
+    assert f"The {cause}" in contents(talk("U: why are the exports empty?", f"A: I looked into it. {opener} {cause}", "U: ok"))
+
+
 def test_questions_around_a_statement_are_left_out() -> None:
     text = "What does upper bound mean here? Rebased commits are newer than the checkpoint. Does this make sense?"
     assert without_questions(text) == "Rebased commits are newer than the checkpoint."
