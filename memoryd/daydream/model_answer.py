@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import orjson
@@ -17,8 +18,10 @@ import orjson
 from memoryd.core.text import containment, keywords, normalise, one_line, shorten, token_count
 from memoryd.core.types import Candidate, Kind, MemoryItem, Passage, Polarity, Refused, Scope, Source, Status, Turn, TurnKind
 from memoryd.daydream import proposed_checks
+from memoryd.daydream.proposed_checks import WORD_END, WORD_START
 from memoryd.daydream.quoted import asserted
 from memoryd.daydream.quoted_signs import BARE_WORDS, META_WORDS, OPENERS, ORDER
+from memoryd.guard.gloss import in_english
 from memoryd.language import language, lexicon, read
 from memoryd.language.stems import root, roots
 
@@ -455,10 +458,25 @@ def is_users(content: str, polarity: Polarity, turns: Sequence[Turn], passage: P
 def _takes_a_word(content: str, said: str, passage: Passage) -> bool:
     """Return whether the statement contains an uncommon word used by another speaker but not by the user."""
     code = language(content)
-    missing = {root(word) for word in keywords(content) if _may_be_a_name(word, code)} - roots(said)
+    missing = {root(word) for word in keywords(content) if _may_be_a_name(word, code)} - roots(said) - _plain_roots()
     if not missing:
         return False
     return any(missing & roots(text) for turn in (*passage.context, *passage.turns) for text in _foreign_texts(turn))
+
+
+@cache
+def _plain_roots() -> frozenset[str]:
+    return frozenset(map(root, _PLAIN_WORDS | _NOUNS | _RULE_WORDS))
+
+
+# Words with which a rule is put into one sentence.
+_RULE_WORDS = frozenset(
+    "must may shall should can cannot stay stays remain keep kept allowed permitted edited modify modified update updated create"
+    " created write written call called execute executed file files folder folders directory project repository code command"
+    " commands instead rather because since hand manually package packages darf dürfen wird werden wurde soll sollen muss"
+    " müssen kann können bleibt bleiben angefasst geändert bearbeitet ausgeführt verwendet verändert gelöscht erlaubt händisch"
+    " statt sondern weil".split()
+)
 
 
 def _may_be_a_name(word: str, code: str) -> bool:
@@ -495,10 +513,27 @@ def _is_reworded(content: str, said: str, share: float, before: Sequence[str]) -
         return False
     words, code = roots(content), language(content)
     for sentence in said.splitlines():
-        shared = words & roots(sentence) if ORDER.search(sentence) else None
+        shared = words & roots(sentence) if _is_instruction(sentence) else None
         if shared and (len(shared) >= MIN_REWORDED * len(words) or language(sentence) != code):
             return True
     return False
+
+
+# "No sudo", "python: no print()", "ne modifie rien"
+_NO = re.compile(
+    r"\W{0,5}(?:[\w /]{1,30}: )?(?:no|non|ne|não|nao|nie|не|inte|ikke|niet) [\w`\"'.@!/-]",
+    re.IGNORECASE,
+)
+
+
+def _is_instruction(sentence: str) -> bool:
+    """Return whether a sentence says what to do or not to do, in any language that rules are read in."""
+    return (
+        ORDER.search(sentence) is not None
+        or proposed_checks.keeps_away(sentence)
+        or _NO.match(sentence) is not None
+        or ORDER.search(in_english(sentence)) is not None
+    )
 
 
 def _folder(passage: Passage) -> str:
@@ -514,12 +549,38 @@ def _lacks_a_name(content: str, said: str, folder: str) -> bool:
     heard, heard_roots = _folded(f"{said} {folder}"), roots(f"{said} {folder}")
     for match in _TOKEN.finditer(content):
         token = match.group().rstrip(".:")
-        if _is_exact(token) and not _has_word(heard, _folded(token)):
+        parts = _LATIN.findall(token) if _EASTERN.search(token) else (token,)
+        if any(_is_exact(part) and not _has_word(heard, _folded(part)) and not _is_sibling(part, heard) for part in parts):
             return True
+        if len(parts) != 1 or parts[0] != token:
+            continue  # Such a language writes names without spaces around them.
         begins = _SENTENCE_START.search(content, max(0, match.start() - 12), match.start())
-        if _is_capitalised(token) and not begins and not roots(token) <= heard_roots:
+        if _is_capitalised(token) and not begins and token.casefold() not in _NOUNS and not roots(token) <= heard_roots:
             return True
     return False
+
+
+_LATIN = re.compile(r"[!-~]{1,200}")
+_EASTERN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_NOUNS = frozenset(
+    "projekt projekte projekts repository repo ordner datei dateien verzeichnis verzeichnisse befehl befehle aufruf aufrufe"
+    " regel regeln hand händen änderung änderungen inhalt inhalte code quellcode build test tests commit commits branch"
+    " branches nachricht nachrichten werkzeug bibliothek bibliotheken paket pakete abhängigkeit abhängigkeiten installation"
+    " formatierung stelle nutzer".split()
+)
+"""German nouns of every project. They are written with a capital without being names."""
+
+
+def _is_sibling(token: str, heard: str) -> bool:
+    """Return whether a name such as console.warn was said as in "console.error / warn"."""
+    found = re.fullmatch(r"([A-Za-z_]\w{1,40})\.([a-z]\w{1,40})", token)
+    if found is None:
+        return False
+    parent, name = _folded(found[1]), _folded(found[2])
+    return re.search(rf"(?<!\w){parent}\.\w{{1,40}}\s?{_AND}\s?{name}(?!\w)", heard) is not None
+
+
+_AND = r"(?:/|,|and|or|und|oder)"
 
 
 def _is_exact(token: str) -> bool:
@@ -540,7 +601,8 @@ def _folded(text: str) -> str:
 
 
 def _has_word(text: str, word: str) -> bool:
-    return re.search(rf"(?<![^\W_]){re.escape(word)}(?![^\W_])", text) is not None
+    """Return whether a text has a whole word. Languages without spaces may go on directly after a Latin one."""
+    return re.search(rf"{WORD_START}{re.escape(word)}{WORD_END}", text) is not None
 
 
 def _lacks_a_negation(content: str, polarity: Polarity, said: str) -> bool:

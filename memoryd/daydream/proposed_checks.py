@@ -37,6 +37,7 @@ from memoryd.guard.described import (
     commands_described,
     files_described,
     language_described,
+    near_described,
     steps_described,
 )
 from memoryd.guard.evaluate import AT_END, evaluate
@@ -82,7 +83,7 @@ _CLAUSE = re.compile(rf"[\n.!?;,:]\s|[。！？；，、：]|\bbut\b|\bsondern\b
 # Words that forbid without a negation. "Use pnpm without npx" forbids only what follows.
 _FORBIDS_IN_PART = frozenset({"without", "ohne", "sin", "sans", "sem", "neither", "nor"})
 _FORBIDDING = re.compile(rf"{_INSTEAD}|(?<![\w-])(?:{'|'.join(sorted(FORBID - _FORBIDS_IN_PART))})(?![\w-])", re.IGNORECASE)
-_POINTS_BACK = re.compile(r"\b(?:it|its|them|that|this|these|those|there|es|sie|ihn|davon|daran|dort|damit)\b")
+_POINTS_BACK = re.compile(r"\b(?:it|its|them|that|this|these|those|there|existing|es|sie|ihn|davon|daran|dort|damit)\b")
 # A clause that forbids without an object of its own.
 _BARE = re.compile(
     r"\W{0,5}(?:(?:is|are|hands?|off|limits?|off-limits|finger|hände|weg|no|not|kein\w?|nicht|manual\w?|hand|edit\w{0,3}|chang\w{1,3}|touch\w{0,3}|allowed"
@@ -185,6 +186,7 @@ def _with_code(values: dict[str, Any]) -> dict[str, Any]:
         if found and found.near:
             values["near"] = list(found.near)
     values["words"] = words
+    values["near"] = _each(values.get("near", ()), near_described)
     values["unless"] = _each(values.get("unless", ()), lambda text: TESTS_IN if _TESTS.fullmatch(text) else files_described(text))
     return values
 
@@ -266,9 +268,13 @@ def _has(heard: str, token: str, inflected: bool = False) -> bool:
 
 def _is_heard(heard: str, part: str, ending: str, token: str) -> bool:
     """Return whether the user said a part of a word. It begins and ends a word of theirs, except at a sign next to a star."""
-    before = "" if not part[0].isalnum() and not token.startswith(part) else r"(?<![^\W_])"
-    after = "" if not part[-1].isalnum() and not token.endswith(part) else r"(?![^\W_])"
+    before = "" if not part[0].isalnum() and not token.startswith(part) else WORD_START
+    after = "" if not part[-1].isalnum() and not token.endswith(part) else WORD_END
     return re.search(f"{before}{re.escape(part)}{ending}{after}", heard) is not None
+
+
+_EASTERN = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # written without spaces, also next to Latin names
+WORD_START, WORD_END = rf"(?<![^\W_{_EASTERN}])", rf"(?![^\W_{_EASTERN}])"
 
 
 def _is_form_said(check: Check, heard: str) -> bool:
@@ -325,14 +331,20 @@ def denies(text: str) -> bool:
     """Return whether a text prohibits or negates something, in any language that rules are read in."""
     if any(found.negations or found.replaced for found in map(read, {text, in_english(text)})):
         return True
+    return keeps_away(text)
+
+
+def keeps_away(text: str) -> bool:
+    """Return whether a text forbids with an idiom, such as "hands off" and "leave it alone"."""
     return _KEEPS_AWAY.search(text) is not None
 
 
 _KEEPS_AWAY = re.compile(
     r"\b(?:leave|let)\b[^.;\n]{1,60}\b(?:alone|untouched|as (?:it|they) (?:is|are))\b|\bhands off\b"
     r"|\b(?:stay|keep) (?:away|out|off)\b|\boff[- ]limits\b|\bread[- ]only\b|\bforbidden\b|\bbanned\b|\btaboo\b"
-    r"|\b(?:is|are) (?:frozen|out|dead|gone|history)\b|\b(?:finger|hände) weg\b|\btabu\b|\bverboten\b|\bunangetastet\b"
-    r"|\bin ruhe\b|\bschreibgeschützt\b|\b(?:only|nur) (?:be )?(?:read|lesen|gelesen)\b",
+    r"|\b(?:is|are) (?:auto-?)?generated\b|\b(?:is|are) (?:frozen|out|dead|gone|history)\b"
+    r"|\b(?:finger|hände) weg\b|\btabu\b|\bverboten\b|\bunangetastet\b|\bin ruhe\b|\bschreibgeschützt\b"
+    r"|\b(?:only|nur) (?:be )?(?:read|lesen|gelesen)\b",
     re.IGNORECASE,
 )
 

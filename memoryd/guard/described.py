@@ -76,6 +76,12 @@ def code_described(text: str) -> Code | None:
     return None
 
 
+def near_described(text: str) -> tuple[str, ...]:
+    """Return the words that show that a line is about a thing such as "money"."""
+    word = _bare(text).lower()
+    return next((near for *_, near in v.CONTENT_PHRASES if word in near), ())
+
+
 def language_described(text: str) -> str:
     """Return the English name of a natural language, or ""."""
     return v.NATURAL_LANGUAGES.get(text.strip().lower(), "")

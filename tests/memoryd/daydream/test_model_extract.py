@@ -249,6 +249,23 @@ USERS = [
     # In other words, or in another language.
     ("Immer erst pnpm lint laufen lassen, bevor du committest!", "Always run pnpm lint before committing.", "do", True),
     ("pls dont touch migrations/ without asking me first", "Do not change migrations/ without asking first.", "dont", True),
+    # Forbidden without a negation, or with one of a language that only rules are read in.
+    ("go.sum: hands off. The tidy command updates it.", "go.sum must not be edited by hand.", "dont", True),
+    ("Finger weg von conf/live.toml!", "conf/live.toml darf nicht angefasst werden.", "dont", True),
+    ("*.pb.go is generated, edit the .proto instead", "*.pb.go must not be edited; edit the .proto.", "dont", True),
+    ("non modificare conf/live.toml a mano", "Non modificare conf/live.toml a mano.", "dont", True),
+    ("No sudo. You don't need it anyway.", "Never use sudo here.", "dont", True),
+    ("Edit the cart instead.", "Never edit the cart.", "dont", False),
+    ("Leave the parser as it was in conf/.", "Change the parser in other/.", "do", False),
+    # Names in languages without spaces, nouns with a capital, and names that share their beginning.
+    ("mainブランチへの直接pushは禁止。", "mainブランチへの直接pushは禁止する。", "dont", True),
+    ("mainブランチへの直接pushは禁止。", "masterブランチへの直接pushは禁止する。", "dont", False),
+    ("Bitte immer pnpm benutzen.", "In diesem Projekt wird immer pnpm benutzt.", "do", True),
+    ("Bitte immer pnpm benutzen.", "In diesem Projekt wird immer pnpm mit Turbo benutzt.", "do", False),
+    ("Never leave console.log in code, console.error / warn is okay", "console.log stays out of code, console.warn may stay.",
+     "dont", True),
+    # A rule that ends with an operator is no question.
+    ("no unwrap() outside tests, use ?", "No unwrap() outside tests.", "dont", True),
     # A negation in a session of several languages.
     ("tidy the imports\nNunca subas cambios sin pasar los tests", "Nunca subas cambios sin pasar los tests.", "dont", True),
     # Two sentences that share one word each are not a rewording.
@@ -260,7 +277,7 @@ USERS = [
     ("Should we always run the linter before pushing?", "Always run the linter before pushing.", "do", False),
     ("Suppose we always run the linter before pushing.", "Always run the linter before pushing.", "do", False),
     ("Can you always run the linter before pushing?", "Always run the linter before pushing.", "do", True),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("said", "content", "polarity", "is_users"), USERS)
