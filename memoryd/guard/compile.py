@@ -43,7 +43,7 @@ from memoryd.guard.rules.words import NEGATED, entries
 
 MAX_RULE = 600  # Characters. A longer text is a document rather than a rule.
 _QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "´": "'", "–": "—"})
-_COMPOUND = re.compile(r"(?<=\w)-(?=(?:dateien?|files?|ordner\w?|folders?|verzeichnis\w{0,2}|branch(?:es)?)\b)", re.IGNORECASE)
+_COMPOUND = re.compile(r"(?<![\w-])(\w[\w-]{0,40})-(?=(?:dateien?|files?|ordner\w?|folders?|verzeichnis\w{0,2}|branch(?:es)?)\b)", re.IGNORECASE)
 _CONTRACTED = re.compile(r"\b(do|does|did|is|are|was|ca|wo|should|must|would)nt\b", re.IGNORECASE)
 
 
@@ -52,7 +52,7 @@ def compile_rule(text: str) -> Check | None:
     text = text.strip()
     if len(text) > MAX_RULE or (text.endswith("?") and not _OPERATOR.search(text)):
         return None
-    rule = in_english(_COMPOUND.sub(" ", _CONTRACTED.sub(r"\1n't", text.translate(_QUOTES))))
+    rule = in_english(_COMPOUND.sub(r"\1 ", _CONTRACTED.sub(r"\1n't", text.translate(_QUOTES))))
     rule = _PLACEHOLDER.sub("/", rule)
     if check := step_at_end(rule):
         return check
@@ -170,7 +170,7 @@ _NOT_A_RULE = re.compile(
     r"|\b(?:never|nie) (?:had|saw|seen|heard|worked|gesehen|gehabt|gehört)\b",
     re.IGNORECASE,
 )
-_ALLOWED = re.compile(r"\b(?:is fine|are fine|is ok|is okay|is allowed|you may|you can use)\b", re.IGNORECASE)
+_ALLOWED = re.compile(r"\b(?:is fine|are fine|is ok|is okay|is allowed|(?:is|are) (?:open|editable|yours)|(?:can|may) be (?:edited|changed)|(?:is|are) (?:ok|okay|fine|free) to (?:edit|change|touch)|you may|you can use)\b", re.IGNORECASE)
 # A sentence or parenthesis that grants an exception to the rule.
 _GRANTED = re.compile(
     r"\([^()]{0,120}\b(?:ok|okay|fine|allowed|erlaubt)\b[^()]{0,40}\)|(?:(?<=[.;!])\s|,\s)[^.;!,]{0,120}\b(?:is|are) (?:ok|okay|fine|allowed)\b",

@@ -477,7 +477,7 @@ def _branch_after(lines: Sequence[str]) -> str:
     return names[-1] if names else ""
 
 
-_NAMES_FILE = re.compile(r"\.{1,2}$|(?:.*/)?[\w-]*\.[a-z]\w{0,5}$|[:~^]|HEAD|@")
+_NAMES_FILE = re.compile(r"\.{1,2}$|(?:.*/)?(?:Makefile|Dockerfile|LICENSE|README|Gemfile|Procfile|Justfile)$|(?:.*/)?[\w-]*\.[a-z]\w{0,5}$|[:~^]|HEAD|@")
 
 
 def _switched_to(command: ShellCommand) -> str:
@@ -487,7 +487,7 @@ def _switched_to(command: ShellCommand) -> str:
         return ""
     if name := _created(command):
         return name
-    if len(arguments) != 2 or "--" in command.words or "$" in arguments[1] or _NAMES_FILE.match(arguments[1]):
+    if len(arguments) != 2 or "--" in command.words or "$" in arguments[1] or _NAMES_FILE.match(arguments[1]) or arguments[1].endswith("/"):
         return ""
     return arguments[1].removeprefix("origin/")
 
@@ -497,7 +497,7 @@ def _started_at(command: ShellCommand, name: str, current: str) -> str:
     arguments = _arguments(command.words)
     after = arguments[arguments.index(name) + 1 :] if name in arguments else []
     if arguments[:2] == ["worktree", "add"]:
-        after = after[1:]  # The first one is the folder.
+        after = [word for word in arguments[2:] if word != name][1:]  # The first one is the folder.
     if after:
         start = after[0].removeprefix("origin/").removeprefix("upstream/")
         return "" if re.search(r"[$~^@]|HEAD|^[\da-f]{7,40}$|^v?\d+\.", start) else start

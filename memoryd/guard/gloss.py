@@ -35,6 +35,8 @@ _EAST = _table(
     合并|マージ|병합|머지 = merge
     强制|強制|강제 = force
     分支名|ブランチ名|브랜치 이름 = branch names
+    切换|切り替え|전환 = switch
+    작업하|作業し = work
     分支|ブランチ|브랜치 = branch
     修改|编辑|改动|触碰|动|変更|編集|触ら|触れ|修正|수정|편집|변경|건드리 = edit
     删除|削除|삭제 = delete
@@ -122,6 +124,7 @@ _WEST = _table(
     новых файлов|новые файлы|новых файла|nowych plików|nowe pliki|nya filer|nye filer|yeni dosya = new files
     корне проекта|корень проекта|корне репозитория|корне|katalogu głównym|projektroten|projektets rot = project root
     файлы|файлов|файл|pliki|plików|plik|filer|dosya = files
+    ramas nuevas siempre desde = branches always from
     ramas|las ramas|rami|i rami|ветки|веток|gałęzie|gałęzi|grenar|takken = branches
     sempre com|siempre con|toujours avec|sempre con = always with
     rien|nichts = nothing
@@ -144,7 +147,7 @@ _WEST = _table(
     leas|leer|abras|lisez|lire|ouvrir|leia|ler|abrir|leggere|lees|читай|читать|czytaj = read
     ejecutes|ejecutar|ejecuta|corre|exécutez|exécuter|lance|lancer|lancez|execute|executar|rode|rodar|esegui|eseguire|voer|draai|запускай|запускать|запусти|uruchamiaj|kör = run
     instales|instalar|installez|installer|instale|instalar|installare|устанавливай = install
-    crée|crees|crear|crea|créez|créer|crie|criar|creare|maak|создавай|twórz = create
+    создавай|создавать|crée|crees|crear|crea|créez|créer|crie|criar|creare|maak|создавай|twórz = create
     archivos nuevos|nuevos archivos|nouveaux fichiers|nouveau fichier|novos arquivos|arquivos novos|nuovi file|nieuwe bestanden = new files
     raíz del proyecto|la raíz|racine du projet|la racine|racine du dépôt|raiz do projeto|a raiz|radice del progetto|hoofdmap = project root
     mensaje de commit|mensaje del commit|message de commit|message du commit|mensagem de commit|messaggio di commit|messaggio del commit|commitbericht|commitbericht|komunikat commita|commitmeddelande = commit message
@@ -215,7 +218,7 @@ def _outside_code(rule: str, render: Callable[[str], str]) -> str:
 def _eastern(text: str) -> str:
     text = _BEFORE_EAST.sub(r" before \1, ", text)
     text = _EAST_WORD.sub(lambda match: f" {_EAST[match[0]]} ", text)
-    return re.sub(r"[ \t]{1,20}(?=[.,;:])", "", re.sub(r"[ \t]{2,20}", " ", _OTHER_EAST.sub(" ", text)))
+    return re.sub(r"[ \t]{1,20}(?=[.,;:](?:\s|$))", "", re.sub(r"[ \t]{2,20}", " ", _OTHER_EAST.sub(" ", text)))
 
 
 def _western(text: str) -> str:

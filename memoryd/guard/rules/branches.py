@@ -70,6 +70,9 @@ _BRANCH_VERBS: tuple[tuple[str, str], ...] = (
 def protected_branches(rule: str) -> Check | None:
     """Compile "never commit on main" and "don't push to release/*": what must not change these branches."""
     rule = re.sub(r"(?<=\w)-(?=branch)", " ", rule, flags=re.IGNORECASE)
+    if into := _INTO_OWN.search(rule):
+        name = into["name"].lower()
+        return Check(CheckKind.COMMAND, words=(f"git merge {name}", f"git merge origin/{name}"))
     named = _BRANCH.search(rule) or _BRANCH_BEFORE.search(rule)
     if named is None:
         return _quoted_branch(rule) or _branch_anywhere(rule)
@@ -77,7 +80,7 @@ def protected_branches(rule: str) -> Check | None:
     verbs = _commands_on_branch(sentence)
     if not verbs:
         if not re.search(
-            r"\b(?:directly|protected|work|direkt|arbeiten|geschützt|gesperrt|locked|frozen|off[- ]limits|read[- ]only|tabu)\b",
+            r"\b(?:directly|protected|work|touch|direkt|arbeiten|anfassen|anrühren|geschützt|gesperrt|locked|frozen|off[- ]limits|read[- ]only|tabu)\b",
             sentence,
             re.IGNORECASE,
         ) or not re.search(r"\bbranch|\bmain\b|\bmaster\b", sentence, re.IGNORECASE):
@@ -96,6 +99,11 @@ def _of_list(named: re.Match[str], rule: str) -> str:
     return "" if _NEXT_STEP.match(rule[named.end() :]) else named["more"]
 
 
+# "Never merge main into feature branches": the branch is what is merged.
+_INTO_OWN = re.compile(
+    r"\b(?:never|don't|do not|no|nie|nicht)\b[^.;,]{0,12}\bmerg\w{1,3}\s(?:the\s)?[`'\"]?(?P<name>main|master|develop|trunk)[`'\"]?\s(?:back\s)?(?:into|in)\s(?!main|master|develop|release)",
+    re.IGNORECASE,
+)
 _NEXT_STEP = re.compile(r"[`'\"]?\s(?:first|instead|only|is fine|is ok(?:ay)?|zuerst|stattdessen)\b", re.IGNORECASE)
 _KINDS_OF_BRANCHES = frozenset({"release", "hotfix", "bugfix", "feature", "support"})
 _MAIN = ("main", "master")
@@ -206,7 +214,7 @@ def _sentence_around(rule: str, start: int, end: int) -> str:
 
 _BRANCH_RULE = re.compile(
     r"^branches:|\bbranch(?:es)?[- ]?(?:names?|namen|prefix(?:es)?)\b|\b(?:nam(?:e|ing)|call) (?:of )?(?:\w{1,10} ){0,2}branch(?:es)?\b|\bbranchnamen\b"
-    r"|\b(?:new |all |every |each |neue |alle )?branch(?:es)?\s(?:must |should |have to |always |names? )?(?:be(?:gin)?s?|start\w{0,3}|follow\w{0,3}|are (?:called|named)|heißen|beginnen|müssen|named|called|prefixed|in (?:kebab|snake|lower|camel)\w{0,6}|(?:kebab|lower|snake)[- ]?case|without|contain|carry|include|needs?|gets?|use|hat|haben|enthalten)\b|\b(?:neue |new )?branch(?:es)?\b[^.;]{0,12}\b(?:mit|with)\s(?:dem\s|the\s|a\s|einem\s)?(?:präfix|prefix)"
+    r"|\b(?:new |all |every |each |neue |alle )?branch(?:es)?\s(?:must |should |have to |always |names? )?(?:be(?:gin)?s?|start\w{0,3}|follow\w{0,3}|are (?:called|named)|heißen|beginnen|müssen|named|called|prefixed|in (?:kebab|snake|lower|camel)\w{0,6}|(?:kebab|lower|snake)[- ]?case|without|contain|carry|include|needs?|gets?|use|hat|haben|enthalten)\b|\bas (?:a |the )?prefix (?:for|of) (?:\w{1,8} ){0,2}branch(?:es)?\b|\bbranch(?:es)? (?:that )?you (?:create|make|open)\b[^.;]{0,10}\b(?:begin|start|is named|must)|\b(?:neue |new )?branch(?:es)?\b[^.;]{0,12}\b(?:mit|with)\s(?:dem\s|the\s|a\s|einem\s)?(?:präfix|prefix)"
     r"|\b(?:no|without) (?:slashes|spaces|underscores|uppercase|capitals?) in branch|\bprefix (?:all |your |new |every )*branch(?:es)?\b|\bbranch(?:es)?\s(?:go|live|belong|stay) under\b",
     re.IGNORECASE,
 )
@@ -232,6 +240,8 @@ def branch_names(rule: str) -> Check | None:
         return None
     sentence = _sentence_around(rule, found.start(), found.end())
     before_not = re.split(r"\b(?:not|never|no|nicht|kein\w{0,2}|instead of|rather than|statt)\b", sentence, flags=re.IGNORECASE)
+    if re.search(r"(?<![\w/])<?(?:type|kind|typ)>?/", before_not[0], re.IGNORECASE):
+        return Check(CheckKind.BRANCH, words=("*/*",))
     prefixes = [match[1] for match in _BRANCH_PREFIX.finditer(before_not[0]) if not NOT_A_FILE.match(match[1] + "x")]
     rest = before_not[0]
     if not prefixes and (ticket := re.search(r"\b[A-Z]{2,8}-(?=\d|[NXn#<{])", rest)):

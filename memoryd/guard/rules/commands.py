@@ -276,6 +276,8 @@ def required_flags(rule: str) -> Check | None:
         return Check(CheckKind.COMMAND, words=("git commit",), unless=("-s",))
     if commit and (double or _SIGN.search(rule) or re.search(r"(?<![\w-])-S\b", rule)) and (double or not NEGATED.search(rule)):
         return Check(CheckKind.COMMAND, words=("git commit",), unless=("-S",))
+    if "--force-with-lease" in rule and re.search(r"\bforce[- ]?push", rule, re.IGNORECASE):
+        return Check(CheckKind.COMMAND, words=("git push --force",), instead="git push --force-with-lease")
     named = objects_named(rule, tokenize(rule))
     flags = [_with_value(rule, thing) for thing in named if thing.kind is Kind.FLAG]
     if not flags:

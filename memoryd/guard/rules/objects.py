@@ -155,6 +155,8 @@ _ABOUT_LIBRARY = re.compile(
 
 def _is_library(rule: str, tokens: Sequence[Token], at: int) -> bool:
     """Return whether an ordinary word that is also a library's name refers to the library here."""
+    if at and tokens[at].low == "requests" and tokens[at - 1].low in ("pull", "merge", "feature", "http", "api"):
+        return False
     if at and tokens[at - 1].low in _ARTICLES or at + 1 < len(tokens) and tokens[at + 1].low in _ARTICLES:
         return False
     contrast = any(token.boundary and token.text == "," for token in tokens)  # "zod, not joi"

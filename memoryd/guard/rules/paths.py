@@ -11,7 +11,7 @@ from memoryd.guard.rules.objects import Kind, Object, objects_named, tokenize
 from memoryd.guard.rules.words import NEGATED, entries
 
 _READS = re.compile(
-    r"\b(?:go into|read|reading|open(?! (?:an? |the )?(?:ticket|issue|pr|mr|pull|merge))|opening|look|looking|peek|view|print|cat|show|display|access|see|inspect|lesen|öffnen|ansehen|anschauen|reinschauen"
+    r"\b(?:go into|read|reading|(?<!is )(?<!are )open(?! (?:an? |the )?(?:ticket|issue|pr|mr|pull|merge))|opening|look|looking|peek|view|print|cat|show|display|access|see|inspect|lesen|öffnen|ansehen|anschauen|reinschauen"
     r"|hineinschauen|reinsehen|ausgeben|anzeigen|auslesen|schau|schauen|lies|öffne|expose|leak)\b",
     re.IGNORECASE,
 )
@@ -149,7 +149,7 @@ _CHANGE_ONLY = re.compile(
 )
 _MAY_READ = re.compile(
     r"\bread[- ]only\b|\bread access\b|\b(?:can|may|ok(?:ay)? to|allowed to|free to|fine to|darfst|kannst|could)\b[^.;,]{0,30}\b(?:read|look|view|open|lesen|ansehen)\b|\bread(?:ing)?\b[^.;]{0,30}\b(?:is|are) (?:ok|okay|fine|allowed)\b"
-    r"|\b(?:read|look at|view|open)\w{0,3}(?:,| but) (?:not|never|don't)\b|\blesen\b.{0,20}\b(?:ok|okay|erlaubt|ja)\b",
+    r"|\b(?:read|look at|look|view|open)\w{0,3}(?:,| but|, but) (?:not|never|don't)\b|\blesen\b.{0,20}\b(?:ok|okay|erlaubt|ja)\b",
     re.IGNORECASE,
 )
 
