@@ -14,10 +14,18 @@ from dataclasses import replace
 from memoryd.core.checks import MAX_ALSO, Check, CheckKind
 from memoryd.guard import vocabulary as v
 from memoryd.guard.gloss import in_english
-from memoryd.guard.rules.branches import branch_names, no_merge_commits, only_on_branches, protected_branches, protected_remotes
+from memoryd.guard.rules.branches import (
+    branch_names,
+    no_merge_commits,
+    only_on_branches,
+    protected_branches,
+    protected_remotes,
+    pull_requests,
+)
 from memoryd.guard.rules.commands import (
     build_wrapper,
     forbidden_commands,
+    forbidden_scripts,
     no_new_dependencies,
     one_of_family,
     only_through,
@@ -43,7 +51,9 @@ from memoryd.guard.rules.words import NEGATED, entries
 
 MAX_RULE = 600  # Characters. A longer text is a document rather than a rule.
 _QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "´": "'", "–": "—"})
-_COMPOUND = re.compile(r"(?<![\w-])(\w[\w-]{0,40})-(?=(?:dateien?|files?|ordner\w?|folders?|verzeichnis\w{0,2}|branch(?:es)?)\b)", re.IGNORECASE)
+_COMPOUND = re.compile(
+    r"(?<![\w-])(\w[\w-]{0,40})-(?=(?:dateien?|files?|ordner\w?|folders?|verzeichnis\w{0,2}|branch(?:es)?)\b)", re.IGNORECASE
+)
 _CONTRACTED = re.compile(r"\b(do|does|did|is|are|was|ca|wo|should|must|would)nt\b", re.IGNORECASE)
 
 
@@ -170,7 +180,10 @@ _NOT_A_RULE = re.compile(
     r"|\b(?:never|nie) (?:had|saw|seen|heard|worked|gesehen|gehabt|gehört)\b",
     re.IGNORECASE,
 )
-_ALLOWED = re.compile(r"\b(?:is fine|are fine|is ok|is okay|is allowed|(?:is|are) (?:open|editable|yours)|(?:can|may) be (?:edited|changed)|(?:is|are) (?:ok|okay|fine|free) to (?:edit|change|touch)|you may|you can use)\b", re.IGNORECASE)
+_ALLOWED = re.compile(
+    r"\b(?:is fine|are fine|is ok|is okay|is allowed|(?:is|are) (?:open|editable|yours)|(?:can|may) be (?:edited|changed)|(?:is|are) (?:ok|okay|fine|free) to (?:edit|change|touch)|you may|you can use)\b",
+    re.IGNORECASE,
+)
 # A sentence or parenthesis that grants an exception to the rule.
 _GRANTED = re.compile(
     r"\([^()]{0,120}\b(?:ok|okay|fine|allowed|erlaubt)\b[^()]{0,40}\)|(?:(?<=[.;!])\s|,\s)[^.;!,]{0,120}\b(?:is|are) (?:ok|okay|fine|allowed)\b",
@@ -200,7 +213,12 @@ def _general(rule: str) -> Check | None:
     if statements := [thing.text for thing in bad if thing.kind is Kind.STATEMENT]:
         return forbidden_statements(rule, statements, where)
     if bad:
-        return forbidden_code(rule, bad, where) or forbidden_commands(rule, bad, instead) or forbidden_paths(rule, bad)
+        return (
+            forbidden_scripts(rule, bad)
+            or forbidden_code(rule, bad, where)
+            or forbidden_commands(rule, bad, instead)
+            or forbidden_paths(rule, bad)
+        )
     if check := changed_by_tool_only(rule, named):
         return check
     if forbids and (check := nothing_outside_project(rule) or files_by_kind(rule)):
@@ -225,7 +243,7 @@ def _of_one_subject(rule: str, named: Sequence[Object], forbids: bool) -> Check 
     """Compile a rule on comments, build wrappers, branches, merges or a phrase that means a command or code."""
     if check := language_of_comments(rule) or build_wrapper(rule):
         return check
-    if check := only_on_branches(rule):
+    if check := only_on_branches(rule) or pull_requests(rule):
         return check
     if (forbids or _PROTECTED.search(rule)) and (check := protected_branches(rule)):
         return check

@@ -477,7 +477,9 @@ def _branch_after(lines: Sequence[str]) -> str:
     return names[-1] if names else ""
 
 
-_NAMES_FILE = re.compile(r"\.{1,2}$|(?:.*/)?(?:Makefile|Dockerfile|LICENSE|README|Gemfile|Procfile|Justfile)$|(?:.*/)?[\w-]*\.[a-z]\w{0,5}$|[:~^]|HEAD|@")
+_NAMES_FILE = re.compile(
+    r"\.{1,2}$|(?:.*/)?(?:Makefile|Dockerfile|LICENSE|README|Gemfile|Procfile|Justfile)$|(?:.*/)?[\w-]*\.[a-z]\w{0,5}$|[:~^]|HEAD|@"
+)
 
 
 def _switched_to(command: ShellCommand) -> str:
@@ -487,7 +489,13 @@ def _switched_to(command: ShellCommand) -> str:
         return ""
     if name := _created(command):
         return name
-    if len(arguments) != 2 or "--" in command.words or "$" in arguments[1] or _NAMES_FILE.match(arguments[1]) or arguments[1].endswith("/"):
+    if (
+        len(arguments) != 2
+        or "--" in command.words
+        or "$" in arguments[1]
+        or _NAMES_FILE.match(arguments[1])
+        or arguments[1].endswith("/")
+    ):
         return ""
     return arguments[1].removeprefix("origin/")
 

@@ -164,6 +164,32 @@ _ON_FEATURE_BRANCHES = re.compile(
 )
 
 
+_REQUESTS = r"(?:prs?|pull requests?|merge requests?|mrs?)"
+_BASE = re.compile(
+    rf"\b{_REQUESTS}\b[^.;,]{{0,25}}\b(?:against|target\w{{0,3}}|to|into|auf|gegen)\s(?:the\s)?[`'\"]?(?P<name>main|master|develop|dev|trunk|staging)\b",
+    re.IGNORECASE,
+)
+_DRAFT = re.compile(rf"\b(?:draft {_REQUESTS}|{_REQUESTS}\b[^.;,]{{0,25}}\b(?:as )?drafts?)\b", re.IGNORECASE)
+_SQUASH = re.compile(
+    r"\bsquash[- ]?merg\w{1,3} only\b|\bonly squash|\bmerg\w{1,3} (?:only|nur) (?:by|with|per|via|mit) squash|\bmerges? nur per squash|\balways squash[- ]merge",
+    re.IGNORECASE,
+)
+
+
+def pull_requests(rule: str) -> Check | None:
+    """Compile "PRs always target develop", "PRs must be drafts" and "squash merges only"."""
+    if _SQUASH.search(rule):
+        return Check(CheckKind.COMMAND, words=("gh pr merge", "git merge"), unless=("--squash", "--abort"))
+    if not re.search(r"\b(?:always|must|only|open|create|immer|nur|should)\b", rule, re.IGNORECASE):
+        return None
+    found = _BASE.search(rule)
+    if found and not NEGATED.search(rule[: found.start("name")]):
+        return Check(CheckKind.COMMAND, words=("gh pr create",), unless=(f"--base {found['name'].lower()}",))
+    if (found := _DRAFT.search(rule)) and not NEGATED.search(rule[: found.start()]):
+        return Check(CheckKind.COMMAND, words=("gh pr create",), unless=("--draft",))
+    return None
+
+
 def only_on_branches(rule: str) -> Check | None:
     """Compile "only push to claude/*" and "all work happens on feature branches"."""
     if found := _ONLY_TO.search(rule):
@@ -249,22 +275,26 @@ def branch_names(rule: str) -> Check | None:
         digit = "[0-9]" if re.match(r"\d|[Nn#<{]", rest[ticket.end() :]) else ""
         return Check(CheckKind.BRANCH, words=(f"{ticket[0]}{digit}*" if starts else f"*{ticket[0]}{digit}*",))
     style = style_of_names(sentence)
-    if not prefixes and not style and re.search(r"\b(?:ticket|jira|issue|story)\b", rest, re.IGNORECASE):
-        return Check(CheckKind.BRANCH, words=("*[A-Z]*-[0-9]*",))
-    if not prefixes and style:
-        return Check(CheckKind.BRANCH, words=(style,))
+    if not prefixes:
+        words = (style,) if style else _with_number(rest)
+        return Check(CheckKind.BRANCH, words=words) if words else None
     if (
         re.search(r"\b(?:hotfix|bugfix|fix|release|spike|experiment\w{0,3})[- ]branch", sentence, re.IGNORECASE)
         and len(prefixes) < 2
     ):
         return None  # a rule on some branches only
     example = FOR_EXAMPLE.search(rest)
-    if prefixes and example and example.start() < rest.index(prefixes[0]) and len(prefixes) < 3:
+    if example and example.start() < rest.index(prefixes[0]) and len(prefixes) < 3:
         return Check(CheckKind.BRANCH, words=("*/*",))  # only an example of a type
-    if not prefixes:
-        return None
     styled = (Check(CheckKind.BRANCH, words=(style,)),) if style else ()
     return Check(CheckKind.BRANCH, words=entries([_with_ticket(rest, prefix) for prefix in prefixes]), also=styled)
+
+
+def _with_number(text: str) -> tuple[str, ...]:
+    """Return the pattern of names with a ticket such as SHOP-12, or with the number of an issue."""
+    if re.search(r"\b(?:ticket|jira|story)\b", text, re.IGNORECASE):
+        return ("*[A-Z]*-[0-9]*",)
+    return ("*[0-9]*",) if re.search(r"\bissue\b", text, re.IGNORECASE) else ()
 
 
 def _with_ticket(text: str, prefix: str) -> str:

@@ -59,6 +59,26 @@ def only_through(rule: str, named: Sequence[Object]) -> Check | None:
 
 
 _INSISTS = re.compile(r"\b(?:only|always|never|not|use|must|immer|nur|nie|nicht|instead|no)\b", re.IGNORECASE)
+_SCRIPT = re.compile(r"(?:\./|scripts?/|bin/)[\w./-]{1,60}|[\w./-]{1,60}\.(?:sh|bash|zsh|py|js|ts|rb|pl)$")
+_INTERPRETER = {"py": "python", "js": "node", "ts": "tsx", "rb": "ruby", "pl": "perl"}
+
+
+def forbidden_scripts(rule: str, bad: Sequence[Object]) -> Check | None:
+    """Compile "never run scripts/reset.sh"."""
+    paths = [thing for thing in bad if thing.kind is Kind.PATH]
+    if not paths or len(paths) < len(bad) or not all(_SCRIPT.match(thing.text) for thing in paths):
+        return None
+    if not re.search(r"\b(?:run|execut\w{1,3}|call|start|launch|invoke)\s(?:the\s)?[`'\"]?$", rule[: paths[0].at], re.IGNORECASE):
+        return None
+    words = [path for thing in paths for path in (thing.text, *_by_interpreter(thing.text))]
+    return Check(CheckKind.COMMAND, words=entries(words))
+
+
+def _by_interpreter(path: str) -> Sequence[str]:
+    program = _INTERPRETER.get(path.rpartition(".")[2])
+    return [f"{program} {path}"] if program else []
+
+
 _RUN = re.compile(
     r"\b(?:run|running|execute|executing|call|start|launch|invoke|ausführen|aufrufen|starten|laufen|install|type)\b",
     re.IGNORECASE,
@@ -80,7 +100,9 @@ def forbidden_commands(rule: str, bad: Sequence[Object], instead: str) -> Check 
         if not words:
             return Check(CheckKind.COMMAND, words=entries(rest)) if rest else None
     if words:
-        words += [command for pattern, commands in v.MORE for command in commands if re.search(pattern, rule, re.IGNORECASE)]
+        more = [command for pattern, commands in v.MORE for command in commands if re.search(pattern, rule, re.IGNORECASE)]
+        words = [word for word in words if not any(command.startswith(f"{word} ") for command in more)] + more
+        words = [word for word in words if not _is_service(rule, word)]
     if not words:
         return None
     if any(thing.kind is Kind.PATH and not thing.within for thing in bad) and all(
@@ -95,6 +117,19 @@ def forbidden_commands(rule: str, bad: Sequence[Object], instead: str) -> Check 
     cleaned = [" ".join(word.split()) for word in words]
     alternatives = [word for word in cleaned if word != instead]
     return Check(CheckKind.COMMAND, words=entries(alternatives), instead=instead) if alternatives else None
+
+
+_RESTARTS = r"(?:re)?start\w{0,3}|stop\w{0,4}|reload\w{0,3}"
+
+
+def _is_service(rule: str, word: str) -> bool:
+    """Return whether a program is only where something is done, as in "truncate tables in psql" and "never restart nginx"."""
+    name = re.escape(word)
+    return bool(
+        re.search(rf"\b(?:table|row|record|schema|data)s?\s(?:in|from)\s(?:the\s)?[`'\"]?{name}\b", rule, re.IGNORECASE)
+        or re.search(rf"\b(?:{_RESTARTS})\s(?:the\s)?{name}\b", rule, re.IGNORECASE)
+        or re.search(rf"\b{name}\s(?:to\s)?(?:the\s)?(?:prod|production|live)\b", rule, re.IGNORECASE)
+    )
 
 
 _VERSION = re.compile(

@@ -49,7 +49,9 @@ def commit_message(rule: str) -> Check | None:
     return replace(found[0], also=tuple(found[1 : MAX_ALSO + 1])) if found else None
 
 
-_WIP = re.compile(r"\b(?:wip|fixup|tmp)\b(?! branch).{0,30}\bcommits?\b|\bcommits?\b.{0,60}\b(?:wip|fixup|tmp)\b(?! branch)", re.IGNORECASE)
+_WIP = re.compile(
+    r"\b(?:wip|fixup|tmp)\b(?! branch).{0,30}\bcommits?\b|\bcommits?\b.{0,60}\b(?:wip|fixup|tmp)\b(?! branch)", re.IGNORECASE
+)
 _TRAILER_NAME = re.compile(r"\b([A-Z][a-z]{1,20}(?:-[a-z]{1,20}){0,4})(?=:?[`'\"]?[^.;]{0,25}\b(?:trailer|footer|line|zeile)\b)")
 
 

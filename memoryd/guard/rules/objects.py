@@ -436,6 +436,8 @@ def _command_words(tokens: Sequence[Token], at: int) -> tuple[list[str], int]:
             words[0] in ("kill", "pkill", "killall")
             and re.fullmatch(r"-(?:\d{1,2}|[A-Z]{3,7})", text)
             or words in (["git", "add"], ["git", "rm"])
+            or text == "."
+            and words in (["git", "checkout"], ["git", "restore"])
             and _names_path(text)
             or _is_argument(words, text)
         ):
