@@ -215,7 +215,11 @@ def _outside_code(rule: str, render: Callable[[str], str]) -> str:
     return "".join([*out, render(rule[at:])])
 
 
+_ENDS_WITH_DENIAL = re.compile(r"(編集|変更|修正|実行|使用|コミット|プッシュ|削除)しない(?=\s?[.,;]|\s?$)")
+
+
 def _eastern(text: str) -> str:
+    text = _ENDS_WITH_DENIAL.sub(r"\1しないこと", text)
     text = _BEFORE_EAST.sub(r" before \1, ", text)
     text = _EAST_WORD.sub(lambda match: f" {_EAST[match[0]]} ", text)
     return re.sub(r"[ \t]{1,20}(?=[.,;:](?:\s|$))", "", re.sub(r"[ \t]{2,20}", " ", _OTHER_EAST.sub(" ", text)))

@@ -46,7 +46,7 @@ PROGRAMS = frozenset().union(*FAMILIES) | frozenset(
     " node deno python python2 python3 ipython ruby irb perl php java javac kotlinc scala go swift swiftc rustc gcc g++ clang clang++ ghc erl elixir iex mix"
     " julia rscript tsc ts-node tsx swc esbuild babel dart zig make gmake just task"
     # linters and formatters
-    " eslint prettier biome oxlint tslint stylelint ruff flake8 pylint pyflakes pycodestyle pydocstyle isort mypy pyright pytype bandit rubocop"
+    " eza exa lsd bat difft delta dust procs sd hyperfine tsgo eslint prettier biome oxlint tslint stylelint ruff flake8 pylint pyflakes pycodestyle pydocstyle isort mypy pyright pytype bandit rubocop"
     " standardrb brakeman sorbet phpcs phpcbf php-cs-fixer phpstan psalm rector golangci-lint golint gofmt gofumpt goimports staticcheck clippy rustfmt"
     " clang-format clang-tidy cppcheck ktlint detekt checkstyle spotbugs swiftlint swiftformat credo dialyzer hlint ormolu stylua shellcheck shfmt"
     " hadolint yamllint markdownlint prettierd dprint tflint tfsec checkov trivy semgrep gitleaks snyk sqlfluff protoc buf commitlint lint-staged husky"
@@ -216,7 +216,8 @@ PHRASES: tuple[tuple[str, tuple[str, ...]], ...] = (
             "rails db:migrate",
             "rake db:migrate",
             "manage.py migrate",
-            "prisma migrate",
+            "prisma migrate deploy",
+            "prisma migrate dev",
             "flyway migrate",
             "knex migrate:latest",
             "sequelize db:migrate",
@@ -245,7 +246,8 @@ PHRASES: tuple[tuple[str, tuple[str, ...]], ...] = (
             "yarn run deploy",
             "fly deploy",
             "flyctl deploy",
-            "vercel",
+            "vercel deploy",
+            "vercel --prod",
             "netlify deploy",
             "wrangler deploy",
             "firebase deploy",
@@ -300,6 +302,7 @@ PHRASES: tuple[tuple[str, tuple[str, ...]], ...] = (
         r"shut(?:ting)? ?down(?: (?:the|this) (?:machine|server|computer|host))?|reboot(?:ing)?(?: (?:the|this) (?:machine|server|computer|host))?",
         ("shutdown", "reboot", "poweroff", "halt"),
     ),
+    (r"truncat\w{1,3} (?:any |the |our )*tables?", ("psql TRUNCATE", "mysql TRUNCATE", "mariadb TRUNCATE")),
     (
         r"drop(?:ping)? (?:the |any |a |our )*(?:database|db)s?",
         (
@@ -497,6 +500,10 @@ QUOTED_ONLY = frozenset(
 """Words of code that count only in quotes or with parentheses, since they are frequent in sentences."""
 CONTENT_PHRASES: tuple[tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]], ...] = (
     (r"(?:wildcard|star|glob)[- ]?imports?|(?:wildcard|stern)[- ]?importe?", ("<star import>",), (*_PY, *_JVM), ()),
+    (r"unknown (?:instead of|over|rather than) any", ("any",), tuple(_TS.split()), ()),
+    (r"focus(?:s)?ed tests?|(?:it|test|describe)?\.only(?: in tests)?", ("it.only", "test.only", "describe.only", "fit(", "fdescribe("), tuple((_TS + " " + _JS).split()), ()),
+    (r"skipped tests?|\.skip in tests|@pytest\.mark\.skip",
+     ("it.skip", "test.skip", "describe.skip", "xit(", "xdescribe(", "@pytest.mark.skip", "@unittest.skip", "t.Skip(", "@Disabled", "@Ignore"), (), ()),
     (r"(?:bare|naked|nackte\w?) excepts?|except ohne typ|except: without (?:a )?type", ("<bare except>",), _PY, ()),
     (r"(?:typescript|ts)\b.{0,30}\benums?|enums?\b.{0,30}\b(?:typescript|ts)", ("enum",), _TS_FILES, ()),
     (r"!important", ("!important",), LANGUAGES["css"], ()),

@@ -47,13 +47,21 @@ _ONLY_VIA = re.compile(
 )
 
 
+_VIA = re.compile(r"\s(?:via|through|by|with|über|durch|mit)\s[`'\"]?", re.IGNORECASE)
+
+
 def only_through(rule: str, named: Sequence[Object]) -> Check | None:
     """Compile "terraform only via terragrunt": the program itself is forbidden."""
     commands = [thing for thing in named if thing.kind is Kind.COMMAND and "=" not in thing.text and " -" not in thing.text]
     if len(commands) != 2 or commands[1].text.split()[0] == commands[0].text.split()[0]:
         return None
     between = rule[commands[0].at : commands[1].at].lstrip("`'\"")
-    if not _ONLY_VIA.fullmatch(between.removeprefix(commands[0].text).lstrip("`'\"")):
+    via = (
+        _VIA
+        if re.search(r"\b(?:not|never|nicht|nie) (?:directly|direkt)\b", rule[commands[1].at :], re.IGNORECASE)
+        else _ONLY_VIA
+    )
+    if not via.fullmatch(between.removeprefix(commands[0].text).lstrip("`'\"")):
         return None
     return Check(CheckKind.COMMAND, words=(commands[0].text,), instead=commands[1].text)
 

@@ -86,7 +86,8 @@ def tokenize(rule: str) -> list[Token]:
             continue
         parts = _SENTENCE_END.sub("", text).lower().split("/")
         if len(parts) > 1 and (
-            all(part in v.PROGRAMS or part in v.LIBRARIES for part in parts) or all(part in v.LANGUAGES for part in parts)
+            all(part in v.PROGRAMS or part in v.LIBRARIES or part in ("head", "tail", "less", "more") for part in parts)
+            or all(part in v.LANGUAGES for part in parts)
         ):  # "npm/yarn"
             out += [Token(part, match.start() + at * 2) for at, part in enumerate(parts)]
             continue
@@ -294,6 +295,7 @@ def _is_replaced(tokens: Sequence[Token], at: int) -> bool:
     """Return whether an ambiguous name refers to a program because another one replaces it, as in `fd instead of find`."""
     before = [token.low for token in tokens[max(at - 2, 0) : at]]
     follows = before[-1:] in (["statt"], ["anstatt"]) or before in (["instead", "of"], ["rather", "than"])
+    follows = follows or before[-1:] == ["to"] and at > 2 and tokens[at - 3].low in ("prefer", "prefers")
     follows = follows or before[-1:] == ["not"] and at > 2 and tokens[at - 3].low in ("use", "prefer")
     if before == [",", "not"] and any(other.low in v.PROGRAMS | v.LIBRARIES for other in tokens[max(at - 4, 0) : at - 2]):
         return tokens[at].low in _TOOLS_AND_WORDS | _AMBIGUOUS
@@ -307,7 +309,8 @@ def _is_used_alone(tokens: Sequence[Token], at: int) -> bool:
     """Return whether an ambiguous name is a program because it alone is used, as in `don't use make, use just`."""
     if not at:  # "make always with -j4"
         return len(tokens) > 2 and tokens[1].low in ("always", "never", "immer") and tokens[2].low in ("with", "mit", "without")
-    if tokens[at - 1].low not in _USING:
+    before = tokens[at - 2] if at > 1 and tokens[at - 1].low in ("never", "plain", "bare", "raw") else tokens[at - 1]
+    if before.low not in _USING and not (before is not tokens[at - 1] and before.low == "never"):
         return False
     return (
         at + 1 == len(tokens)
@@ -442,6 +445,8 @@ def _command_words(tokens: Sequence[Token], at: int) -> tuple[list[str], int]:
             or _is_argument(words, text)
         ):
             words.append(text)
+        elif words[-1] in ("-g", "--global") and text.lower() in v.PROGRAMS:  # `npm install -g pnpm` is about that package
+            words.append(text.lower())
         elif text.lower() not in subcommands and _is_script(words, tokens, at):
             words += ["run", text] if words[0] in v.ENVIRONMENTS else [text]
         elif text.lower() == "run" and len(words) > 1 and words[1] not in ("compose", "tool", "exec"):

@@ -11,7 +11,7 @@ from memoryd.guard.rules.objects import Kind, Object, objects_named, tokenize
 from memoryd.guard.rules.words import NEGATED, entries
 
 _READS = re.compile(
-    r"\b(?:go into|read|reading|(?<!is )(?<!are )open(?! (?:an? |the )?(?:ticket|issue|pr|mr|pull|merge))|opening|look|looking|peek|view|print|cat|show|display|access|see|inspect|lesen|öffnen|ansehen|anschauen|reinschauen"
+    r"\b(?:go into|read|reading|(?<!is )(?<!are )open(?! (?:an? |the )?(?:ticket|issue|pr|mr|pull|merge))|opening|look|looking|peek|view|print|cat|show|display|(?<!db )(?<!database )(?<!direct )(?<!network )(?<!api )(?<!sql )access|see|inspect|lesen|öffnen|ansehen|anschauen|reinschauen"
     r"|hineinschauen|reinsehen|ausgeben|anzeigen|auslesen|schau|schauen|lies|öffne|expose|leak)\b",
     re.IGNORECASE,
 )

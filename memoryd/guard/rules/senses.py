@@ -29,7 +29,7 @@ _FORBID_PHRASES = re.compile(
     r"|keep (?:it|them) (?:as is|as it is|pristine|intact|unchanged|untouched)|none of your business|not yours|nichts (?:zu suchen|verloren)|(?:bleibt|bleiben) (?:wie|so|unverändert|unangetastet)"
     r"|(?:nobody|no one|no-one) (?:but|except)|only i\b|nur ich\b|read access only|only read access|ignore the (?=.{1,30}\b(?:folder|directory))"
     r"|ban(?:ned)? on|no[- ]go\b|(?:is|are) (?:out|dead|gone|history|over)\b(?! of)|(?:we(?:'ve| have)? )?(?:dropped|ditched|retired|abandoned)\b|no longer|not (?:allowed|permitted|ok|okay|wanted|welcome)"
-    r"|isn't allowed|aren't allowed|don't (?:even )?think about|forget about|got rid of|without asking|(?:is|are) (?:much |far |way )?too slow\b|(?:sind|ist) (?:raus|tabu|verboten|passé)|off[- ]bounds|hands? away|nothing (?:gets|goes|is)",
+    r"|isn't allowed|aren't allowed|don't (?:even )?think about|forget about|got rid of|without asking|(?:is|are) (?:just |only )?(?:build |codegen |generated )?(?:output|artefacts?|artifacts?)\b(?! of\b| by\b)|comes? (?:straight |only )?from (?:the )?(?:codegen|generator)\b|(?:is|are) sealed\b|(?:is|are) (?:much |far |way )?too slow\b|(?:sind|ist) (?:raus|tabu|verboten|passé)|off[- ]bounds|hands? away|nothing (?:gets|goes|is)",
     re.IGNORECASE,
 )
 _NEGATED_VERBS = frozenset(
