@@ -1,30 +1,28 @@
 """Replay recorded sessions for the session reader: the offers made to the session's own model, and the memories from its answers.
 
-    python -m benchmarks.session_play prepare FOLDER LOG [LOG …]     step through the logs and write one file per offer
-    python -m benchmarks.session_play finish FOLDER                  feed the answers to the product and print the kept memories
+    python -m benchmarks.session_play FOLDER LOG [LOG …]     step through the logs up to the first offer without an answer
 
-`prepare` acts like the product: the log grows prompt by prompt, each turn is read by the offline reader when it ends, and
-the hook makes an offer with a prompt (at most every third). For each offer, FOLDER/NAME/NN.md contains the conversation
-since the previous offer (shortened, without secrets), the prompt, and the exact text that the product adds to it.
-FOLDER/TOOL.md contains the description of the tool `settle` that a model has in every session. The last file of a session,
-if any, is the offer at the start of the project's next session, which has not seen this one.
+The log grows prompt by prompt, each turn is read by the offline reader when it ends, and the hook makes an offer with a
+prompt (at most every third), all by the product. For each offer, FOLDER/NAME/NN.md contains the conversation since the
+previous offer (shortened, without secrets), the prompt, and the exact text that the product adds to it. FOLDER/TOOL.md
+contains the description of the tool `settle` that a model has in every session. The last file of a session, if any, is the
+offer at the start of the project's next session, which has not seen this one.
 
-The person or model that answers reads TOOL.md once, then the files of a session in order, without any other knowledge, and
-writes a file NN.json beside each NN.md with the JSON arguments of the `settle` call, such as
+The person or model that answers reads TOOL.md once, then the newest file of each session, without any other knowledge, and
+writes a file NN.json beside NN.md with the JSON arguments of the `settle` call, such as
 
     {"items": [{"id": "a3f9", "keep": true, "content": "…", "kind": "fix", "asked_as": ["…"]}, {"id": "07bc", "keep": false}],
      "own": [{"content": "…", "kind": "environment"}]}
 
-An offer without an answer counts as ignored, and nothing is kept. All offers of a session are made before the first answer
-is known, so a line may repeat something that an earlier answer has kept. Such a line should be dropped.
-
-`finish` applies the answers in order with the product's own `settle` and prints, for each session, tokens given, offers,
+or an empty file to ignore the offer. The command is then run again with the same arguments: it applies the answer with
+the product's own `settle`, so that later offers know what was kept, and writes the next offer. An answer can't be changed
+once applied. The command prints which sessions wait for an answer and, for finished ones, the tokens given, offers,
 results, and the memories active afterwards (`origin`: offline, settled or own). FOLDER/memories.json contains only the
-memories, as input for `benchmarks.judging`. `finish` works on a copy, so it can be repeated.
+memories, as input for `benchmarks.judging`.
 
-In a series, each session starts with the memories of the earlier ones: prepare and finish the first log, then prepare the next
-one with `--after FOLDER/NAME` (the folder of the previous one), and so on. FOLDER/NAME/given.json contains everything that a
-session was given, at its start and with its prompts.
+In a series, each session starts with the memories of the earlier ones: finish the first log, then start the next one with
+`--after FOLDER/NAME` (the folder of the previous one), and so on. FOLDER/NAME/given.json contains everything that a session
+was given, at its start and with its prompts.
 """
 
 from __future__ import annotations
@@ -34,7 +32,8 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import closing
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -56,7 +55,7 @@ OUTPUT_CHARACTERS, FAILED_CHARACTERS = 120, 300
 PROMPT_CHARACTERS = 8_000
 PROMPTS = frozenset({"prompt", "queue"})
 NEXT = "next-session"
-HOME, COPY, META = "home", "played", "blocks.json"
+HOME, META = "home", "played.json"
 
 
 class PlayClock:
@@ -157,29 +156,44 @@ class Offer:
     turns: tuple[Turn, ...] = ()
     prompt: str = ""
     number: int = 0
+    line: int = 0
 
 
-def step(log: Log, stage: Stage, transcript: Path) -> Iterator[Offer]:
-    """Step through a session as the product sees it, and yield its offers."""
+def step(log: Log, stage: Stage, transcript: Path, last: tuple[int, int] | None = None) -> Iterator[Offer]:
+    """Step through a session as the product sees it, and yield its offers.
+
+    Args:
+        log: The session.
+        stage: The home, as the last offer left it.
+        transcript: Where the growing log is written.
+        last: Number and line of the prompt of the last offer, to continue after it. (0, 0) if it was made to the next session.
+    """
     lines = log.path.read_bytes().splitlines(keepends=True)
-    stage.event("SessionStart", log.session, transcript, source="startup")
-    done = 0
+    after, done = last or (0, 0)
+    if last is None:
+        stage.event("SessionStart", log.session, transcript, source="startup")
     for number, prompt in enumerate(log.prompts(), 1):
+        if number <= after or last == (0, 0):
+            stage.clock.reach(prompt.at)
+            continue
         transcript.write_bytes(b"".join(lines[: prompt.line - 1]))
         if prompt.line > 1:
             stage.read("Stop", log.session, transcript)
         stage.clock.reach(prompt.at)
         text = offer_in(stage.event("UserPromptSubmit", log.session, transcript, prompt=typed(prompt)))
         if text:
-            yield Offer(text, tuple(turn for turn in log.turns if done <= turn.line < prompt.line), typed(prompt), number)
+            yield Offer(
+                text, tuple(turn for turn in log.turns if done <= turn.line < prompt.line), typed(prompt), number, prompt.line
+            )
             done = prompt.line
-    transcript.write_bytes(b"".join(lines))
     stage.clock.reach(log.turns[-1].at if log.turns else None)
-    stage.read("SessionEnd", log.session, transcript)
-    stage.clock.reach(stage.clock.now() + timedelta(hours=1))
-    text = offer_in(stage.event("SessionStart", f"{NEXT}-{log.name}", transcript.with_name("next.jsonl"), source="startup"))
-    if text:
-        yield Offer(text)
+    if last != (0, 0):
+        transcript.write_bytes(b"".join(lines))
+        stage.read("SessionEnd", log.session, transcript)
+        stage.clock.reach(stage.clock.now() + timedelta(hours=1))
+        text = offer_in(stage.event("SessionStart", f"{NEXT}-{log.name}", transcript.with_name("next.jsonl"), source="startup"))
+        if text:
+            yield Offer(text)
     stage.event("SessionEnd", f"{NEXT}-{log.name}", transcript.with_name("next.jsonl"))
 
 
@@ -215,104 +229,107 @@ def tool_page() -> str:
     )
 
 
-def prepare(folder: Path, logs: Sequence[Path], *, after: Path | None = None, rank: str | None = None) -> list[dict[str, Any]]:
-    """Make all offers and return a summary for each session.
+def play(folder: Path, logs: Sequence[Path], *, after: Path | None = None, rank: str | None = None) -> dict[str, Any]:
+    """Step through the logs with the answers so far and report what was kept.
 
     `after` is the folder of a finished session from which to continue.
     """
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "TOOL.md").write_text(tool_page(), "utf-8")
-    return [_prepare_one(folder, load(path), after, rank) for path in logs]
-
-
-def _prepare_one(folder: Path, log: Log, after: Path | None, rank: str | None) -> dict[str, Any]:
-    place = (folder / log.name).absolute()
-    shutil.rmtree(place, ignore_errors=True)
-    place.mkdir()
-    code = place / "code" / (Path(log.cwd).name or "project")
-    if after is not None:
-        shutil.copytree(after / COPY, place / HOME)
-        code = Path(json.loads((after / META).read_text("utf-8"))["code"])
-    stage = Stage(place / HOME, code, PlayClock(), rank)
-    try:
-        rows = []
-        for number, offer in enumerate(step(log, stage, place / f"{log.session}.jsonl"), 1):
-            (place / f"{number:02d}.md").write_text(sheet(log, offer, number), "utf-8")
-            rows.append({"number": number, "prompt": offer.number})
-    finally:
-        stage.close()
-    prompts = sum(1 for _ in log.prompts())
-    meta = {"log": str(log.path.absolute()), "session": log.session, "code": str(code), "rank": rank, "prompts": prompts}
-    (place / META).write_text(json.dumps({**meta, "offers": rows}, indent=1), "utf-8")
-    given = [entry for entry in stage.given if entry["session"] == log.session]
-    (place / "given.json").write_text(json.dumps(given, indent=1, ensure_ascii=False), "utf-8")
-    return {"name": log.name, "prompts": prompts, "offers": len(rows)}
-
-
-def finish(folder: Path) -> dict[str, Any]:
-    """Apply the answers and report the kept memories."""
-    sessions, memories = [], []
-    for place in sorted(path.parent for path in folder.glob(f"*/{META}")):
-        shutil.rmtree(place / COPY, ignore_errors=True)
-        shutil.copytree(place / HOME, place / COPY)
-        session, kept = _finish_one(place.absolute())
-        sessions.append(session)
-        memories += kept
+    played = [_play_one(folder, load(path), after, rank) for path in logs]
+    sessions = [entry for entry in played if "waiting" not in entry]
+    memories = [memory for entry in sessions for memory in entry.pop("memories")]
     (folder / "memories.json").write_text(json.dumps(memories, indent=1, ensure_ascii=False), "utf-8")
-    return {"sessions": sessions, "totals": _totals(sessions, memories), "memories": memories}
+    waiting = [entry for entry in played if "waiting" in entry]
+    return {"waiting": waiting, "sessions": sessions, "totals": _totals(sessions, memories), "memories": memories}
 
 
-def _finish_one(place: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    meta = json.loads((place / META).read_text("utf-8"))
-    log = load(Path(meta["log"]))
-    clock = PlayClock()
-    clock.reach((log.turns[-1].at or clock.now()) + timedelta(days=1) if log.turns else None)
-    code = Path(meta["code"])
-    stage = Stage(place / COPY, code, clock, meta["rank"])
-    state = State(stage.settings.paths.state_db, clock)
-    origins: dict[str, str] = {}
-    results, ignored = [], 0
-    try:
-        for row in meta["offers"]:
-            answer = _answer(place / f"{row['number']:02d}.json")
-            if answer is None:
-                ignored += 1
-                continue
-            session = log.session if row["prompt"] else f"{NEXT}-{log.name}"
-            stage.clock.reach(None)
-            stage.event("Notification", session, place / f"{session}.jsonl")
-            state.touch_session(session, _project(state, log.session), str(code), str(place / f"{session}.jsonl"))
-            outcome = stage.api.call("settle", {**answer, "caller": "model", "cwd": str(code)})
-            for result in outcome["results"]:
-                results.append({"offer": row["number"], **result})
-                if result["status"] == "kept":
-                    origins[result["memory"]] = "own" if result["id"] == "own" else "settled"
+def _play_one(folder: Path, log: Log, after: Path | None, rank: str | None) -> dict[str, Any]:
+    """Return the report on a session, or `waiting` with the file to answer. A finished session is not played again."""
+    place = (folder / log.name).absolute()
+    code = place / "code" / (Path(log.cwd).name or "project")
+    if (place / META).exists():
+        played = Played(**json.loads((place / META).read_text("utf-8")))
+    else:
+        place.mkdir(exist_ok=True)
+        played = Played(str(code))
+        if after is not None:
+            shutil.copytree(after / HOME, place / HOME)
+            played.code = json.loads((after / META).read_text("utf-8"))["code"]
+    page = place / f"{played.offers:02d}.md"
+    if played.report is None and not (played.offers and not page.with_suffix(".json").exists()):
+        stage = Stage(place / HOME, Path(played.code), PlayClock(), rank)
+        stage.given = played.given
+        try:
+            _go_on(stage, log, place, played)
+        finally:
+            stage.close()
+        (place / META).write_text(json.dumps(asdict(played), indent=1), "utf-8")
+        given = [entry for entry in stage.given if entry["session"] == log.session]
+        (place / "given.json").write_text(json.dumps(given, indent=1, ensure_ascii=False), "utf-8")
+    if played.report is not None:
+        return {**played.report}
+    return {"name": log.name, "waiting": str(place / f"{played.offers:02d}.md")}
+
+
+@dataclass
+class Played:
+    """How far a session was played: the folder of its code, the last offer and its prompt, and the results of the answers."""
+
+    code: str
+    offers: int = 0
+    last: tuple[int, int] | None = None
+    ignored: int = 0
+    results: list[dict[str, Any]] = field(default_factory=list)
+    origins: dict[str, str] = field(default_factory=dict)
+    given: list[dict[str, str]] = field(default_factory=list)
+    report: dict[str, Any] | None = None
+
+
+def _go_on(stage: Stage, log: Log, place: Path, played: Played) -> None:
+    """Apply the answer to the last offer, and step on to the next offer without an answer or to the end."""
+    steps = step(log, stage, place / f"{log.session}.jsonl", None if played.last is None else (played.last[0], played.last[1]))
+    if played.offers:
+        # Before the generator runs, the clock still has to reach the prompt of the offer.
+        stage.clock.reach(next((prompt.at for n, prompt in enumerate(log.prompts(), 1) if n == (played.last or (0,))[0]), None))
+        _apply(stage, place / f"{played.offers:02d}.json", played)
+    for offer in steps:
+        played.offers, played.last = played.offers + 1, (offer.number, offer.line)
+        page = place / f"{played.offers:02d}.md"
+        page.write_text(sheet(log, offer, played.offers), "utf-8")
+        if not page.with_suffix(".json").exists():
+            return
+        _apply(stage, page.with_suffix(".json"), played)
+    with closing(State(stage.settings.paths.state_db, stage.clock)) as state:
         given = state.offers.of_session(log.session) + state.offers.of_session(f"{NEXT}-{log.name}")
-        kept = _kept(stage, log, origins)
-    finally:
-        state.close()
-        stage.close()
     tokens = [entry[2] for entry in given]
-    told_session = {
+    played.report = {
         "name": log.name,
-        "prompts": meta["prompts"],
+        "prompts": sum(1 for _ in log.prompts()),
         "offers": len(given),
-        "ignored": ignored,
+        "ignored": played.ignored,
         "tokens": sum(tokens),
         "most_tokens": max(tokens, default=0),
         "shown": sum(entry[3] for entry in given),
-        "results": results,
+        "results": played.results,
+        "memories": _kept(stage, log, played.origins),
     }
-    return told_session, kept
 
 
-def _project(state: State, session: str) -> str:
-    record = state.session(session)
-    return record.project if record else ""
+def _apply(stage: Stage, path: Path, played: Played) -> None:
+    answer = _answer(path)
+    if answer is None:
+        played.ignored += 1
+        return
+    outcome = stage.api.call("settle", {**answer, "caller": "model", "cwd": str(stage.folder)})
+    for result in outcome["results"]:
+        played.results.append({"offer": played.offers, **result})
+        if result["status"] == "kept":
+            played.origins[result["memory"]] = "own" if result["id"] == "own" else "settled"
 
 
 def _answer(path: Path) -> dict[str, Any] | None:
-    if not path.exists() or not path.read_text("utf-8").strip():
+    if not path.read_text("utf-8").strip():
         return None
     value = json.loads(path.read_text("utf-8"))
     if not isinstance(value, dict):
@@ -368,20 +385,13 @@ def _totals(sessions: Sequence[Mapping[str, Any]], memories: Sequence[Mapping[st
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = parser.add_subparsers(dest="command", required=True)
-    made = commands.add_parser("prepare", help="make the offers")
-    made.add_argument("folder", type=Path)
-    made.add_argument("logs", type=Path, nargs="+")
-    made.add_argument("--after", type=Path, help="folder of a finished session of the same project, whose memory is there")
-    made.add_argument("--rank", help="ranking of the scratch homes (bm25 is fastest)")
-    played = commands.add_parser("finish", help="apply the answers with the product")
-    played.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("logs", type=Path, nargs="+")
+    parser.add_argument("--after", type=Path, help="folder of a finished session of the same project, whose memory is there")
+    parser.add_argument("--rank", help="ranking of the scratch homes (bm25 is fastest)")
     options = parser.parse_args(arguments)
-    if options.command == "prepare":
-        answer: Any = prepare(options.folder, options.logs, after=options.after, rank=options.rank)
-    else:
-        answer = finish(options.folder)
-    sys.stdout.write(json.dumps(answer, indent=1, ensure_ascii=False) + "\n")
+    report = play(options.folder, options.logs, after=options.after, rank=options.rank)
+    sys.stdout.write(json.dumps(report, indent=1, ensure_ascii=False) + "\n")
     return 0
 
 
