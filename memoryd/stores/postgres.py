@@ -61,6 +61,9 @@ COUNTS_SECONDS = 60.0
 COUNTS_KEPT = 5_000
 # Up to this number of matching memories, all cosines are computed. An approximate index could miss hits behind a filter.
 EXACT = 5_000
+# In a large database the number grows with the root of its size: computing all cosines takes time in proportion to the
+# matching memories, a filtered search in proportion to the inverse of their share (0.5 s and 1 s for 20,000 of a million).
+EXACT_BY_ROOT = 30
 HNSW_REACH = 200
 HNSW_SCANNED = 100_000  # Rows that a filtered search examines before giving up.
 CHANNEL_SECONDS = 30.0
@@ -604,6 +607,10 @@ class PostgresStore:
             self._corpus = (time.monotonic(), items, average)
         return items, average
 
+    def estimated_size(self) -> float:
+        """Return the number of items, for a large space as estimated by the server."""
+        return self._total()[0]
+
     def _forget_counts(self) -> None:
         if self._corpus[1] < postgres_schema.ESTIMATED:
             self._counts, self._corpus = {}, (-math.inf, 0.0, 1.0)
@@ -748,6 +755,7 @@ class PostgresVectors:
         self._queries = PrefetchCache(self._embed_query, "embed-query")
         self._claimed = ""
         self._next_look = 0.0
+        self._matching: dict[tuple[Any, ...], tuple[float, int]] = {}
 
     def _is_ours(self, session: PostgresSession) -> bool:
         """Return whether the database contains vectors of this model. The first model to ask claims the database."""
@@ -842,20 +850,20 @@ class PostgresVectors:
         if k <= 0:
             return {}
         vector = vector_text(self.query_vector(query.text))
-        found = self._store.run(lambda session: self._nearest(session, vector, query, k))
+        exact = max(EXACT, int(EXACT_BY_ROOT * math.sqrt(self._store.estimated_size())))
+        found = self._store.run(lambda session: self._nearest(session, vector, query, k, exact))
         best: dict[str, float] = {}
         for id, cosine in found:
             best[id] = max(best.get(id, 0.0), round(float(cosine), 6))
         ranked = sorted(((id, cosine) for id, cosine in best.items() if cosine > 0), key=lambda pair: (-pair[1], pair[0]))
         return dict(ranked[:k])
 
-    def _nearest(self, session: PostgresSession, vector: str, query: Query, k: int) -> list[tuple[Any, ...]]:
+    def _nearest(self, session: PostgresSession, vector: str, query: Query, k: int, exact: int) -> list[tuple[Any, ...]]:
         self._check_model(session)
         condition, parameters = _where(query, "m")
-        some = f"SELECT 1 FROM memoryd.memories AS m WHERE m.space = ANY(%s) AND {condition} LIMIT {EXACT + 1}"
-        few = session.value(f"SELECT count(*) FROM ({some}) AS limited", (self._spaces, *parameters))
         distance = "v.embedding <=> %s::halfvec"
-        if few <= EXACT:  # The sum keeps the planner from using the approximate index.
+        if self._count(session, condition, parameters, exact + 1) <= exact:
+            # The sum keeps the planner from using the approximate index.
             distance = f"({distance}) + 0"
         else:
             session.execute(f"SET LOCAL hnsw.ef_search = {max(HNSW_REACH, min(1000, 2 * k))}")
@@ -868,6 +876,16 @@ class PostgresVectors:
         )
         # One memory can take several places in the result because of its keys.
         return session.execute(sql, (vector, self._spaces, self._spaces, *parameters, vector, 3 * k + 20))
+
+    def _count(self, session: PostgresSession, condition: str, parameters: Sequence[Any], most: int) -> int:
+        """Return the number of matching memories, up to `most`. It reads a row for each, so it is cached for a minute."""
+        key, now = (condition, most, *map(repr, parameters)), time.monotonic()
+        at, count = self._matching.get(key, (-math.inf, 0))
+        if at < now - COUNTS_SECONDS:
+            some = f"SELECT 1 FROM memoryd.memories AS m WHERE m.space = ANY(%s) AND {condition} LIMIT {most}"
+            count = int(session.value(f"SELECT count(*) FROM ({some}) AS limited", (self._spaces, *parameters)))
+            self._matching = ({} if len(self._matching) > COUNTS_KEPT else self._matching) | {key: (now, count)}
+        return count
 
     def score(self, text: str, ids: Sequence[str]) -> dict[str, float]:
         """Return the cosine of each item that has a vector."""
