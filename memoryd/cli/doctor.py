@@ -318,7 +318,7 @@ def _teams(settings: Settings) -> Iterator[SetupCheck]:
 
 def _team(team: Joined, settings: Settings) -> Iterator[SetupCheck]:
     from memoryd.team.files import MAX_BYTES
-    from memoryd.team.mirror import OWN
+    from memoryd.team.mirror import OF_THE_USER
     from memoryd.team.repository import read_tree, reviewed_commit
 
     origin = team.origin
@@ -328,7 +328,7 @@ def _team(team: Joined, settings: Settings) -> Iterator[SetupCheck]:
     except InputError as error:
         yield SetupCheck("team", False, f"{name}: {error.message}", error.fix)
         return
-    broken = [f"{path}: {reason}" for path, reason in team.left_alone if reason != OWN]
+    broken = [f"{path}: {reason}" for path, reason in team.left_alone if reason not in OF_THE_USER]
     if broken:
         detail = f"{name}: {len(broken)} files on {branch} were left alone. {'; '.join(broken[:SHOWN_FILES])}"
         yield SetupCheck("team", False, detail, "Correct them on a branch and open a pull request (docs/team.md).")

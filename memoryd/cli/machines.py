@@ -31,16 +31,19 @@ def sync(ctx: click.Context, /) -> None:
 @json_option
 @pass_context
 def init(context: Context, /, **options: Any) -> None:
-    """Set up this machine. TARGET is the address of a git repository of yours, or a folder that a file service shares.
+    """Set up this machine and sync. TARGET is the address of a git repository of yours, or a folder that a file service shares.
 
     The first machine shows a code. Every further machine needs it: memoryd sync init TARGET --code CODE
     """
     result = context.call("sync_init", timeout=LONG, **options)
-    if context.show(result):
+    if context.output.as_json:
+        context.call("sync_now", timeout=LONG)
+        context.show(context.call("sync_status"))
         return
     context.output.line(f"{result['name']} syncs with {result['target']}", "bold")
     context.output.line(f"Your other machines: memoryd sync init {result['target']} --code {result['code']}")
     context.output.line("Keep the code to yourself: a machine that knows it is trusted like this one.", "dim")
+    _show_exchange(context, context.call("sync_now", timeout=LONG))
 
 
 @sync.command()
@@ -68,8 +71,11 @@ def status(context: Context, /) -> None:
 def now(context: Context, /, **options: Any) -> None:
     """Exchange memories with your other machines now."""
     result = context.call("sync_now", timeout=LONG, **options)
-    if context.show(result):
-        return
+    if not context.show(result):
+        _show_exchange(context, result)
+
+
+def _show_exchange(context: Context, /, result: dict[str, Any]) -> None:
     parts = f"{result['received']} received, {result['sent']} sent, {result['merged']} merged, {result['deleted']} deleted"
     context.output.line(parts, "bold")
     for entry in result["held_back"]:

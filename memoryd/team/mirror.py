@@ -30,7 +30,9 @@ log = logging.getLogger(__name__)
 SESSION = "team"
 CONFIDENCE = 0.8
 MAX_PROBLEMS = 50
-OWN = "you have this memory yourself"  # The only reason for leaving a file alone that is no fault of the file.
+# The reasons for leaving a file alone that are no fault of the file. They end when the user's own memory changes.
+OWN, FORGOTTEN = "you have this memory yourself, so yours counts", "you have forgotten this memory"
+OF_THE_USER = frozenset({OWN, FORGOTTEN})
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +105,12 @@ class Teams:
         except InputError as error:
             changed = replace(team, problem=str(error))
         else:
-            if commit == team.commit and not team.problem:
+            same = commit == team.commit and not team.problem
+            if same and not any(reason in OF_THE_USER for _, reason in team.left_alone):
                 return team
             changed = self._take_over(project, team, commit)
+            if same and changed.left_alone == team.left_alone:
+                return team
         if changed != team:
             self._put(project, changed)
         return changed
@@ -118,8 +123,8 @@ class Teams:
             found = parse(path, data)
             if isinstance(found, str):
                 problems.append((path, found))
-            elif self._is_users_own(found, project):
-                problems.append((path, OWN))
+            elif reason := self._own_memory(found, project):
+                problems.append((path, reason))
             elif (item := self._item(found, project, commit)).id in wanted:
                 problems.append((path, "another file has the same id in its name"))
             else:
@@ -128,11 +133,14 @@ class Teams:
             self._write(project, wanted)
         return Joined(team.origin, commit, to_iso(self._clock.now()), "", tuple(problems[:MAX_PROBLEMS]))
 
-    def _is_users_own(self, file: TeamFile, project: str) -> bool:
+    def _own_memory(self, file: TeamFile, project: str) -> str:
+        """Return why a file is left alone if the user has proposed it, or an empty string."""
         held = self._service.get(file.key) if file.key.startswith("mem_") else None
-        if held is None or held.source is Source.TEAM or held.status is not Status.ACTIVE:
-            return False
-        return held.project in ("", project) and normalise(held.content) == normalise(file.content)
+        if held is None or held.source is Source.TEAM or held.project not in ("", project):
+            return ""
+        if normalise(held.content) != normalise(file.content):
+            return ""
+        return OWN if held.status is Status.ACTIVE else FORGOTTEN if held.status is Status.BLACKLISTED else ""
 
     def _item(self, file: TeamFile, project: str, commit: str) -> MemoryItem:
         return MemoryItem(

@@ -131,6 +131,24 @@ def test_a_shared_memory_becomes_the_teams_rule_once_it_is_on_the_default_branch
     assert (change["author"], change["email"], change["statement"]) == ("Ada", "Ada@x.io", RULE)
 
 
+def test_a_proposal_of_the_user_counts_as_the_teams_once_the_users_own_wording_differs(ada: Member) -> None:
+    id = ada.call("remember", content=RULE, kind="rule")["id"]
+    ada.call("share", id=id)
+    ada.push()
+    git(ada.clone, "fetch", "-q")
+
+    def left_alone() -> list[str]:
+        return [one["reason"] for one in ada.call("team_status")["left_alone"]]
+
+    assert left_alone() == ["you have this memory yourself, so yours counts"] and ada.team() == []
+    ada.call("forget", id=id)
+    assert left_alone() == ["you have forgotten this memory"] and ada.team() == [], "forgotten stays forgotten"
+    ada.call("restore", id=id)
+    assert left_alone() == ["you have this memory yourself, so yours counts"]
+    ada.call("update_memory", id=id, content="Use bun, neither npm nor pnpm.")
+    assert left_alone() == [] and ada.team() == [RULE], "without another fetch"
+
+
 def test_the_guard_only_notes_the_teams_rule_until_the_user_raises_it(ada: Member, bob: Member) -> None:
     ada.commit(".memory/pnpm.md", f"---\nkind: rule\ncheck:\n  kind: command\n  words: [ls]\n  mode: block\n---\n{RULE}\n")
     git(bob.clone, "pull", "-q")
