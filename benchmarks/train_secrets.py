@@ -1,19 +1,22 @@
 """Train the network that detects secrets (memoryd/daydream/secret_network.py).
 
-    python -m benchmarks.train_secrets --plain FOLDER [--plain FOLDER ...] [--leave-out 'round 12'] [--write]
+    python -m benchmarks.train_secrets --plain FOLDER [--plain FOLDER ...] [--leave-out 'round 12'] [--letters] [--write]
 
 Secrets and harmless strings come from `benchmarks.secret_samples`. Each secret is also replaced by other values, so
 that the wording counts as much as the value. `--plain` specifies folders with code and manuals that contain no
 secrets. Passages that the other detectors would redact are not used. `--leave-out` trains without one round, and
-prints how much of it would be found.
+prints how much of it would be found. `--letters` first counts which sequences of letters occur in words, in the plain
+files and the glossary; the network was trained for these counts.
 """
 
 from __future__ import annotations
 
 import argparse
 import random
+import re
 import string
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
@@ -25,11 +28,13 @@ from benchmarks.secret_samples import Sample, harmless, rounds, secrets
 from memoryd.core.protocols import FloatArray
 from memoryd.daydream.redact import has_secret_by_rules, scan
 from memoryd.daydream.secret_network import BUCKETS, NETWORK_FILE, NearWords, Network, candidates, features
+from memoryd.daydream.secret_values import LETTERS_FILE, letter_sequences, load_letters
 
 HIDDEN, EPOCHS, BATCH, RATE, DECAY = 32, 9, 512, 3e-3, 1e-5
 WINDOW, WINDOWS, FROM_A_WINDOW = 1_500, 2_500, 25
 SUFFIXES = frozenset(".md .rst .py .txt .ts .go .yml .yaml .toml .sh .conf .json".split())
 LIMIT = 0.65
+GLOSSARY = Path(__file__).parent.parent / "memoryd" / "language" / "glossary.txt"
 SIGNS = "!#$%&*?@^~+-_.,;:|()[]/"
 WORDS = """three green frogs shark laser lamp harbour violet tram lighthouse anchor biscuit marmalade otter quartz copper falcon velvet thunder pickle garden
 window candle ladder mirror saddle rocket pebble walnut cactus penguin summer winter monday coffee butter dragon purple orange silver hammer never sleeps under
@@ -123,7 +128,7 @@ class Values:
                 yield before + value + after, value
 
 
-def plain_windows(folders: Iterable[Path], seed: int) -> Iterator[str]:
+def plain_windows(folders: Iterable[Path], seed: int, most: int = WINDOWS) -> Iterator[str]:
     """Yield excerpts of files in which the other detectors find nothing."""
     pick = random.Random(seed)
     files = sorted(
@@ -132,7 +137,7 @@ def plain_windows(folders: Iterable[Path], seed: int) -> Iterator[str]:
     pick.shuffle(files)
     found = 0
     for path in files:
-        if found >= WINDOWS:
+        if found >= most:
             return
         try:
             text = path.read_text(encoding="utf-8")
@@ -143,6 +148,23 @@ def plain_windows(folders: Iterable[Path], seed: int) -> Iterator[str]:
         if len(piece) > 200 and not has_secret_by_rules(piece):  # noqa: PLR2004
             found += 1
             yield piece
+
+
+def write_letters(folders: Iterable[Path], seed: int) -> None:
+    """Write how rare each sequence of three letters is, in sixteenths of a bit."""
+    words = Counter[str]()
+    for text in chain([GLOSSARY.read_text(encoding="utf-8")], plain_windows(folders, seed, WINDOWS * 2)):
+        words.update(word.lower() for word in _LETTERS.findall(text))
+    counts = np.full((27, 27, 27), 0.02)
+    for word, number in words.items():
+        for at in letter_sequences(word):
+            counts[at // 729, at // 27 % 27, at % 27] += 1 + np.log2(number)
+    rare = -np.log2(counts / counts.sum(axis=2, keepdims=True))
+    np.save(LETTERS_FILE, np.clip(rare * 16, 0, 255).astype(np.uint8).reshape(-1))
+    load_letters.cache_clear()
+
+
+_LETTERS = re.compile(r"(?<![A-Za-z\d+/=_])[A-Za-z]{3,20}(?![A-Za-z\d+/=])")
 
 
 def collect(folders: Iterable[Path], seed: int) -> list[Row]:
@@ -248,8 +270,11 @@ def main() -> int:
     parser.add_argument("--plain", type=Path, action="append", default=[])
     parser.add_argument("--leave-out", default="")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--letters", action="store_true")
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
+    if options.letters:
+        write_letters(options.plain, options.seed)
     rows = collect(options.plain, options.seed)
     left_out = [_is_left_out(row, options.leave_out) for row in rows]
     network = train(

@@ -27,7 +27,7 @@ from memoryd.daydream.secret_context import find_in_context
 from memoryd.daydream.secret_network import ANCHORS as ACCESS_WORDS
 from memoryd.daydream.secret_network import find_by_network
 from memoryd.daydream.secret_rules import KEY_START, MARK, PREFIX_WORDS, PREFIXED, RULES, SHAPES, SecretRule
-from memoryd.daydream.secret_values import Anchors, ScannedText, is_wordy
+from memoryd.daydream.secret_values import Anchors, ScannedText, is_described, is_mixed, is_wordy
 from memoryd.daydream.secret_walk import ANCHORS as NAMES
 from memoryd.daydream.secret_walk import find_named
 from memoryd.daydream.secret_words import ANCHORS, find_by_words
@@ -54,13 +54,43 @@ def redact(text: str, deadline: Deadline = NEVER) -> Redacted:
     clean = _clean()
     if clean.has(text):
         return Redacted(text)
-    found: Counter[str] = Counter()
+    finds = _Finds()
     for _ in range(MAX_ROUNDS):
-        before, text = text, _round(text, found, deadline)
+        before, text = text, finds.without_repeats(_round(text, finds, deadline))
         if text == before:
             clean.add(text)
             break
-    return Redacted(text, MappingProxyType(dict(found)))
+    return Redacted(text, MappingProxyType(dict(finds.kinds)))
+
+
+class _Finds:
+    """The secrets found in a text: how many of each kind, and those that are replaced wherever they occur again."""
+
+    def __init__(self) -> None:
+        self.kinds = Counter[str]()
+        self._values = set[str]()
+
+    def add(self, kind: str, value: str) -> None:
+        """Count a secret."""
+        self.kinds[kind] += 1
+        distinct = _SHORTEST_REPEATED <= len(value) <= _LONGEST_REPEATED and not any(c.isspace() for c in value)
+        if distinct and is_mixed(value) and len(self._values) < _MOST_REPEATED:
+            self._values.add(value)
+
+    def without_repeats(self, text: str) -> str:
+        """Replace other occurrences of the values found, where nothing around them shows that they are secrets."""
+        again = [value for value in self._values if value in text]
+        if not again:
+            return text
+        pattern = "|".join(re.escape(value) for value in sorted(again, key=len, reverse=True))
+        return re.sub(rf"(?<![\w-])(?:{pattern})(?![\w-])", self._repeat, text)
+
+    def _repeat(self, _match: re.Match[str]) -> str:
+        self.kinds["repeated"] += 1
+        return f"{MARK}repeated]"
+
+
+_SHORTEST_REPEATED, _LONGEST_REPEATED, _MOST_REPEATED = 8, 200, 40
 
 
 def redact_output(text: str, deadline: Deadline = NEVER) -> Redacted:
@@ -124,28 +154,28 @@ def says_something(text: str) -> bool:
 _A_MARK = re.compile(r"\[redacted:[a-z0-9-]{1,60}\]")
 
 
-def _round(text: str, found: Counter[str], deadline: Deadline, *, network: bool = True) -> str:
+def _round(text: str, finds: _Finds, deadline: Deadline, *, network: bool = True) -> str:
     text = _without_hidden(text)
     scanned = ScannedText(text, _anchors().within(text), deadline)
     if scanned.has(_KEY_WORDS):
-        scanned = scanned.changed(_cut(text, _split_keys(text), "api-key", found))
+        scanned = scanned.changed(_cut(text, _split_keys(text), "api-key", finds))
     if scanned.has(_BLOCK_WORDS):
-        scanned = scanned.changed(_cut(scanned.text, _key_blocks(scanned.text), "private-key", found))
+        scanned = scanned.changed(_cut(scanned.text, _key_blocks(scanned.text), "private-key", finds))
     for number in _numbers(scanned.there):
         deadline.check()
         rule = RULES[number]
         if all(map(scanned.has, rule.needs) if rule.needs or rule.stems else (MARK in scanned.text,)):
-            scanned = scanned.changed(_replace(rule, scanned, found))
-    scanned = scanned.changed(_cut_kinds(scanned.text, find_by_words(scanned), found))
-    scanned = scanned.changed(_cut_kinds(scanned.text, find_named(scanned), found))
-    scanned = scanned.changed(_detect(scanned, found))
-    text = _cut_kinds(scanned.text, find_in_context(scanned), found)
-    return _cut_kinds(text, find_by_network(scanned.changed(text)), found) if network else text
+            scanned = scanned.changed(_replace(rule, scanned, finds))
+    scanned = scanned.changed(_cut_kinds(scanned.text, find_by_words(scanned), finds))
+    scanned = scanned.changed(_cut_kinds(scanned.text, find_named(scanned), finds))
+    scanned = scanned.changed(_detect(scanned, finds))
+    text = _cut_kinds(scanned.text, find_in_context(scanned), finds)
+    return _cut_kinds(text, find_by_network(scanned.changed(text)), finds) if network else text
 
 
 def has_secret_by_rules(text: str) -> bool:
     """Return whether a detector other than the network finds a secret."""
-    return _round(text, Counter(), NEVER, network=False) != text
+    return _round(text, _Finds(), NEVER, network=False) != text
 
 
 def scan(text: str) -> ScannedText:
@@ -184,14 +214,16 @@ def _by_anchor() -> Mapping[str, tuple[int, ...]]:
     return MappingProxyType({anchor: tuple(numbers) for anchor, numbers in out.items()})
 
 
-def _replace(rule: SecretRule, scanned: ScannedText, found: Counter[str]) -> str:
+def _replace(rule: SecretRule, scanned: ScannedText, finds: _Finds) -> str:
     """Replace the secrets that the rule finds in the text."""
     text = scanned.text
 
     def put(match: re.Match[str]) -> str:
         if MARK in match["secret"] or not rule.accept(match):
             return match[0]
-        found[rule.kind] += 1
+        if rule.kind in _NAMED_KINDS and is_described(match.string, match.start("secret")):
+            return match[0]
+        finds.add(rule.kind, match["secret"])
         start, end = match.start("secret") - match.start(), match.end("secret") - match.start()
         return f"{match[0][:start]}{MARK}{rule.kind}]{match[0][end:]}"
 
@@ -200,23 +232,29 @@ def _replace(rule: SecretRule, scanned: ScannedText, found: Counter[str]) -> str
     out, at = [], 0
     for start in scanned.positions(rule.stems):
         scanned.deadline.check()
-        if start >= at and (match := rule.pattern.match(text, start)) is not None:
-            out += [text[at:start], put(match)]
+        if start < at or (match := rule.pattern.match(text, start)) is None:
+            continue
+        if (changed := put(match)) != match[0]:  # A rejected match must not hide a secret inside it.
+            out += [text[at:start], changed]
             at = match.end()
     return "".join([*out, text[at:]]) if out else text
 
 
-def _cut(text: str, spans: Iterable[Span], kind: str, found: Counter[str]) -> str:
+# Kinds that are found by the name of a value, not by its look.
+_NAMED_KINDS = frozenset(("assignment", "password", "key", "header"))
+
+
+def _cut(text: str, spans: Iterable[Span], kind: str, finds: _Finds) -> str:
     """Replace these spans of the text. They must be in order and must not overlap."""
-    return _cut_kinds(text, ((start, end, kind) for start, end in spans), found)
+    return _cut_kinds(text, ((start, end, kind) for start, end in spans), finds)
 
 
-def _cut_kinds(text: str, spans: Iterable[tuple[int, int, str]], found: Counter[str]) -> str:
+def _cut_kinds(text: str, spans: Iterable[tuple[int, int, str]], finds: _Finds) -> str:
     out, at = [], 0
     for start, end, kind in spans:
         out += [text[at:start], f"{MARK}{kind}]"]
         at = end
-        found[kind] += 1
+        finds.add(kind, text[start:end])
     return "".join([*out, text[at:]]) if out else text
 
 
@@ -272,6 +310,7 @@ _EDGE = re.compile(r"-----?[ ]?(BEGIN|END) ([A-Z0-9 ]{0,40}?)(?: BLOCK)?[ ]?----
 _GAP = r"(?:\s|\\[nr]|\[…\]|[>|])"
 _BODY = re.compile(rf"(?:{_GAP}{{0,16}}[A-Za-z0-9+/=]{{16,4000}}){{1,400}}(?:{_GAP}{{1,16}}[A-Za-z0-9+/=]{{1,64}}\b)?")
 _FULL_RUN = 16
+_OF_A_BODY = re.compile(r"[A-Za-z0-9+/=]{12}")
 _RUN_AT_END = re.compile(r"[A-Za-z0-9+/=]{1,100}\Z")
 _LINES = re.compile(
     r"(?:(?<=\n)|(?<=\\n)|\A)[ \t>|]{0,8}(?P<secret>(?P<first>[A-Za-z0-9+/]{64}|[A-Za-z0-9+/]{70})(?:\\n|\r?\n)"
@@ -296,6 +335,8 @@ def _key_blocks(text: str) -> list[Span]:
         after = edges[number + 1] if number + 1 < len(edges) else None
         if edge[1] == "BEGIN":
             closed = after is not None and after[1] == "END" and after.start() - edge.end() <= MAX_KEY_CHARACTERS
+            if closed and after is not None and _OF_A_BODY.search(text, edge.end(), after.start()) is None:
+                continue  # Only dots or a placeholder are between the marks.
             body = _BODY.match(text, edge.end(), edge.end() + MAX_KEY_CHARACTERS)
             if closed and after is not None:
                 spans.append((edge.start(), after.end()))
@@ -429,14 +470,14 @@ def _slug(name: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", name.casefold()).strip("-")
 
 
-def _detect(scanned: ScannedText, found: Counter[str]) -> str:
+def _detect(scanned: ScannedText, finds: _Finds) -> str:
     """Redact secrets that only detect-secrets finds."""
     text = scanned.text
     for kind, patterns in _detectors():
         scanned.deadline.check()
         if all(map(scanned.has, _NEEDS.get(kind, ()))):
             for pattern in patterns:
-                text = _cut(text, _matches(pattern, text), kind, found)
+                text = _cut(text, _matches(pattern, text), kind, finds)
     return text
 
 

@@ -13,7 +13,16 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator
 
-from memoryd.daydream.secret_values import ScannedText, is_lookup, is_measure, is_placeholder, is_wordy, stems_in
+from memoryd.daydream.secret_values import (
+    ScannedText,
+    in_address,
+    is_expression,
+    is_lookup,
+    is_measure,
+    is_placeholder,
+    is_wordy,
+    stems_in,
+)
 from memoryd.daydream.secret_words import MARK, Found, is_about, is_chosen, is_name, is_strong
 
 _REACH = 110
@@ -269,9 +278,12 @@ def _random_runs(scanned: ScannedText) -> Iterator[Found]:
             continue
         if OTHER_THAN_A_SECRET.search(text, max(0, start - 48), start) or in_address(text, start):
             continue
-        if _is_public_block(text, start):
+        if _is_public_block(text, start) or _OF_PUBLIC_JWK.search(text, max(0, start - 10), start):
             continue
         yield start, start + len(value), "key"
+
+
+_OF_PUBLIC_JWK = re.compile(r"[\"'](?:n|x|y|kid|x5[ct])[\"']\s{0,2}:\s{0,2}[\"']$")
 
 
 def _without_name(start: int, value: str) -> tuple[int, str]:
@@ -302,12 +314,6 @@ def looks_generated(value: str) -> bool:
     return len(pieces) * 4 >= len(value) and not is_wordy(value)
 
 
-def in_address(text: str, start: int) -> bool:
-    """Return whether the run is in the path of a URL, whose parts are mostly identifiers."""
-    begin = max(text.rfind(sign, max(0, start - 300), start) for sign in " \n\t\"'`(<")
-    return "://" in text[begin + 1 : start]
-
-
 # Output of commands
 
 _COMMANDS = (
@@ -324,7 +330,7 @@ _COMMANDS = (
 )
 _PRINTS = re.compile(
     _COMMANDS
-    + r"[ \t]{0,3}\r?\n(?:[ \t]{0,3}\r?\n)?(?P<quote>[ \t]{0,4}[\"']?)(?P<secret>[^\s\"']{6,400})(?=[\"']?[ \t]{0,3}(?:\r?\n|$))",
+    + r"[ \t]{0,3}\r?\n(?:[ \t]{0,3}(?:(?:[›>#*!]|warn|note|info|hint|notice)[^\n]{0,160})?\r?\n){0,3}(?P<quote>[ \t]{0,4}[\"']?)(?P<secret>[^\s\"']{6,400})(?=[\"']?[ \t]{0,3}(?:\r?\n|$))",
 )
 _PRINTING_COMMAND = re.compile(rf"(?:\A|[\s;|&(\"'`]){_COMMANDS}")
 _PRINT_STEMS = stems_in(
@@ -366,7 +372,7 @@ def _outputs(scanned: ScannedText) -> Iterator[Found]:
             and "@" not in value
         ):
             continue
-        if any(c.isdigit() for c in value) or any(c in _SIGNS for c in value[1:-1]) or value.count("-") > 1:
+        if any(not c.isalpha() for c in value.strip("-_.")) or not (value.islower() or value.istitle() or value.isupper()):
             yield match.start("secret"), match.end("secret"), "password"
 
 
@@ -385,7 +391,9 @@ _ON_CHAIN = re.compile(
     r"\b(?:tx|txn|txs|transaction|hash|block|root|receipt|commit|digest|checksum|topic|bytecode|salt|slot)\b", re.IGNORECASE
 )
 _OF_A_WALLET = re.compile(r"key|secret|wallet|seed|priv|solana", re.IGNORECASE)
-_GROUPED_SEED = re.compile(r"(?<![A-Z0-9])(?P<secret>[A-Z2-7]{4}(?: [A-Z2-7]{4}){3,15})(?![A-Z0-9])")
+_GROUPED_SEED = re.compile(
+    r"(?<![A-Za-z0-9])(?P<secret>[A-Z2-7]{4}(?: [A-Z2-7]{4}){3,15}|[a-z2-7]{4}(?: [a-z2-7]{4}){3,15})(?![A-Za-z0-9])"
+)
 _OF_AUTHENTICATOR = re.compile(r"authenticat|totp|2fa|mfa|otp|scan|manual|setup key|qr", re.IGNORECASE)
 _CARD = re.compile(
     r"(?<![\d.-])(?P<secret>[3-6]\d{3}(?P<gap>[ -])\d{4}(?P=gap)\d{4}(?P=gap)\d{4}|3\d{3}[ -]\d{6}[ -]\d{5}|[3-6]\d{15})(?![\d-])"
@@ -401,7 +409,7 @@ _TEST_CARDS = frozenset(
     "4242424242424242 4000056655665556 5555555555554444 4111111111111111 4012888888881881 378282246310005 6011111111111117 5105105105105100 4000000000000002".split()
 )
 _LOCK = re.compile(
-    r"\b(?:door|gate|garage|alarm|safe|lock|locker|lockbox|disarm|keypad|entry|building|lift|voicemail|screen ?lock|screen|tablet|phone|sim|tür|tor|tresor|schließfach|alarmanlage|porte|coffre|alarme|puerta|caja fuerte|porta|cofre|"
+    r"\b(?:door|gate|garage|rack|cabinet|cage|alarm|safe|lock|locker|lockbox|disarm|keypad|entry|building|lift|voicemail|screen ?lock|screen|tablet|phone|sim|tür|tor|tresor|schließfach|alarmanlage|porte|coffre|alarme|puerta|caja fuerte|porta|cofre|"
     r"cassaforte|сейф\w{0,2}|двер\w{1,2}|домофон\w{0,2})\b[^\n.!?]{0,40}?(?P<secret>(?<![\d-])(?:\d{2}-\d{2}-\d{2}|\d{4,8}[#*]?))(?![\w-]|[.:,]\d|\s(?:ms|px|items|rows|times|files|bytes|lines|users))",
     re.IGNORECASE,
 )
@@ -430,7 +438,7 @@ _CARD_WORDS = frozenset(
     "card visa amex cvv cvc csc exp karte carte tarjeta cartão carta pan карт 卡号 カード code prüfziffer".split()
 )
 _LOCK_WORDS = frozenset(
-    "door gate garage alarm safe lock disarm keypad entry building lift voicemail screen tablet phone sim tür tor tresor schließfach porte coffre puerta caja porta cofre cassaforte сейф двер домофон".split()
+    "door gate garage rack cabinet cage alarm safe lock disarm keypad entry building lift voicemail screen tablet phone sim tür tor tresor schließfach porte coffre puerta caja porta cofre cassaforte сейф двер домофон".split()
 )
 _CODE_WORDS = frozenset("code combo combi pin unlock disarm open kombi código codice код geht".split())
 _PHRASE_WORDS = frozenset("phrase frase фраз".split())
@@ -444,7 +452,9 @@ _SHAPE_WORDS = frozenset(
 def _special(scanned: ScannedText) -> Iterator[Found]:
     text = scanned.text
     if any(sign in text for sign in (":", "=", ">", "→")) and scanned.has(_NAMED_WORDS):
-        yield from ((*match.span("secret"), "password") for match in _WORDS_ARROW.finditer(text))
+        yield from (
+            (*match.span("secret"), "password") for match in _WORDS_ARROW.finditer(text) if not is_expression(match["secret"])
+        )
     if "<digits>" in scanned.there:
         yield from _numbers(scanned)
     if "<wif>" in scanned.there:
@@ -478,7 +488,7 @@ def _groups(text: str) -> Iterator[Found]:
             yield *match.span("secret"), "password"
     for match in _GROUPED_SEED.finditer(text):
         named = _OF_AUTHENTICATOR.search(text, max(0, match.start() - 80), match.end() + 40)
-        if named and any(c.isdigit() for c in match["secret"]):
+        if named and (any(c.isdigit() for c in match["secret"]) or match["secret"].islower() and not _is_prose(match["secret"])):
             yield *match.span("secret"), "seed"
 
 

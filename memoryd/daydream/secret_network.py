@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -20,15 +20,20 @@ import numpy as np
 
 from memoryd.core.errors import ConfigError
 from memoryd.core.protocols import FloatArray
-from memoryd.daydream.secret_context import IS_DATA, NAMES_ONE, OTHER_THAN_A_SECRET, in_address
+from memoryd.daydream.secret_context import IS_DATA, NAMES_ONE, OTHER_THAN_A_SECRET
 from memoryd.daydream.secret_values import (
     ScannedText,
+    in_address,
+    is_described,
     is_lookup,
     is_measure,
     is_placeholder,
     is_wordy,
+    load_letters,
     looks_random,
+    name_before,
     stems_in,
+    strangeness,
 )
 from memoryd.daydream.secret_words import MARK, Found, is_chosen, is_name, is_strong
 
@@ -36,6 +41,7 @@ NETWORK_FILE = Path(__file__).with_name("secret_network.npz")
 BUCKETS = 1536
 _REACH = 150
 _AROUND = 60
+_CLAUSE_REACH = 110
 _LONGEST = 200
 _LONG = 20
 _LONGEST_DATA_FREE = 40  # Longer values that start like a digest or encoded data are skipped.
@@ -55,7 +61,13 @@ _GROUPS = (
     "code pin otp 2fa mfa totp webhook hook dsn code~",
 )
 STEMS = tuple(stems_in(group) for group in _GROUPS)
-ANCHORS = frozenset().union(*(stems.parts for stems in STEMS))
+# Systems that people log in to. Such words are frequent, so near them only values that look chosen are examined.
+_SYSTEMS = stems_in(
+    "ssh ftp rdp vnc root jenkins grafana kibana nexus portainer gitlab gitea mysql postgres mongo redis rabbit database datenbank базы сервер server console konsole bastion "
+    "nas~ ipmi idrac printer imap smtp mailbox postfach staging prod~ demo panel portal dashboard intranet rotate guest gast master sesame shared typed pasted leaked expired entsperr zugang sudo"
+)
+_CHOSEN = frozenset(("<chosen>",))
+ANCHORS = frozenset().union(*(stems.parts for stems in STEMS), _SYSTEMS.parts, _CHOSEN)
 _PASSWORD, _SECRET, _SEED = 0, 1, 6
 
 _CJK = "\u3040-\u9fff\uac00-\ud7a3\u0e00-\u0e7f"
@@ -70,6 +82,10 @@ _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+|[^A-Za-z\d]+")
 _JOINED = re.compile(
     r"[=:→：(]\s{0,3}[\"'`]?$|\b(?:is|was|ist|war|lautet|est|es|è|é|to|это|with|use|as|set|now)\s$|--?[\w-]{1,30}[ =]$",
     re.IGNORECASE,
+)
+# Words with digits, signs or dots inside, as people choose them.
+_LOOKS_CHOSEN = re.compile(
+    r"(?=\S{0,60}[\d!#$%&*+?@^~._-])(?=\S{0,60}[^\W\d_]{2})[^\s/\\=:<>@]{7,40}|[^\s/\\=:<>]{3,30}@[^\s/\\=:<>.]{2,20}"
 )
 _JOINING = " \t\"'`=:,;()<>[]{}|-→"
 _SIGNS = frozenset("!#$%&*?@^~§€+")
@@ -152,6 +168,7 @@ def load() -> Network:
             arrays = {name: np.asarray(stored[name], dtype=np.float32) for name in stored.files}
         limit, out_bias = float(arrays.pop("limit")), float(arrays.pop("out_bias"))
         network = Network(**arrays, limit=limit, out_bias=out_bias)
+        load_letters()
         if network.words.shape[0] != BUCKETS or network.numbers.shape[0] != NUMBERS:
             raise ValueError(f"{network.words.shape[0]} buckets and {network.numbers.shape[0]} numbers")
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -198,11 +215,12 @@ class NearWords:
     def __init__(self, scanned: ScannedText) -> None:
         self.places = tuple(scanned.positions(stems) for stems in STEMS)
         self.all = sorted({at for places in self.places for at in places})
+        self.systems = scanned.positions(_SYSTEMS) if scanned.has(_CHOSEN) else []
 
-    def windows(self, length: int) -> Iterator[tuple[int, int]]:
-        """Yield the stretches of text within reach of a word, in order and without overlaps."""
+    def windows(self, length: int, places: Iterable[int]) -> Iterator[tuple[int, int]]:
+        """Yield the stretches of text within reach of these positions, in order and without overlaps."""
         begin = end = -1
-        for at in self.all:
+        for at in places:
             if at - _REACH > end:
                 if end > 0:
                     yield begin, min(end, length)
@@ -210,6 +228,11 @@ class NearWords:
             end = at + _REACH
         if end > 0:
             yield begin, min(end, length)
+
+    def reaches(self, at: int) -> bool:
+        """Return whether a position is within reach of a word for access, where all values are examined."""
+        after = bisect_left(self.all, at)
+        return any(abs(place - at) <= _REACH for place in self.all[max(0, after - 1) : after + 1])
 
     def distance(self, group: int, start: int, end: int) -> tuple[int, int]:
         """Return the distances to the nearest word of the group before `start` and after `end`."""
@@ -230,14 +253,11 @@ class NearWords:
 def candidates(scanned: ScannedText, near: NearWords) -> Iterator[SecretCandidate]:
     """Yield the values that may be secrets. They may overlap."""
     text = scanned.text
+    yield from _near_systems(text, near)
     last = 0
-    for begin, end in near.windows(len(text)):
+    for begin, end in near.windows(len(text), near.all):
         begin = max(begin, last)
-        for match in _QUOTED.finditer(text, begin, min(len(text), end + _AROUND)):
-            start, stop = match.span(match.lastindex or 0)
-            quoted = text[start:stop]
-            if MARK not in quoted and quoted == quoted.strip() and not quoted.isdigit():
-                yield SecretCandidate(start, stop, 1)
+        yield from _in_quotes(text, begin, min(len(text), end + _AROUND))
         for token in _TOKEN.finditer(text, begin, min(len(text), end + _AROUND)):
             last = token.end()
             yield from _of_token(text, token)
@@ -247,8 +267,33 @@ def candidates(scanned: ScannedText, near: NearWords) -> Iterator[SecretCandidat
                     near.distance(_PASSWORD, match.start(), match.start())[0],
                     near.distance(_SEED, match.start(), match.start())[0],
                 )
-                if min(left) < _AROUND:
+                if min(left) < _CLAUSE_REACH:
                     yield SecretCandidate(*match.span("value"), 2)
+
+
+def _near_systems(text: str, near: NearWords) -> Iterator[SecretCandidate]:
+    last = 0
+    for begin, end in near.windows(len(text), near.systems):
+        for token in _TOKEN.finditer(text, max(begin, last), end):
+            last = token.end()
+            if _LOOKS_CHOSEN.fullmatch(token[0]) and not near.reaches(token.start()):
+                yield from _of_token(text, token)
+
+
+def _in_quotes(text: str, begin: int, end: int) -> Iterator[SecretCandidate]:
+    for match in _QUOTED.finditer(text, begin, end):
+        start, stop = match.span(match.lastindex or 0)
+        quoted = text[start:stop]
+        if MARK in quoted or quoted != quoted.strip() or quoted.isdigit() or _FIELD.match(quoted):
+            continue
+        if not is_described(text, start) and not _PUBLIC_FIELD.search(text, max(0, start - 12), start):
+            yield SecretCandidate(start, stop, 1)
+
+
+# A header or an assignment in quotes: its value is a candidate of its own.
+_FIELD = re.compile(r"[A-Za-z][\w-]{1,40}: ")
+# The public numbers of a key in JSON.
+_PUBLIC_FIELD = re.compile(r"[\"'](?:n|x|y|e|kid|x5[ct]|alg|crv|kty)[\"']\s{0,2}:\s{0,2}[\"']$")
 
 
 def _of_token(text: str, token: re.Match[str]) -> Iterator[SecretCandidate]:
@@ -262,16 +307,23 @@ def _of_token(text: str, token: re.Match[str]) -> Iterator[SecretCandidate]:
     joined = max(raw.find("=", 0, 32), raw.find(":", 0, 32)) + 1
     if end - start - joined >= _LONG and OTHER_THAN_A_SECRET.search(text, max(0, start + joined - 48), start + joined):
         return
-    if end - start >= 4 and _may_be_value(text, start, end):  # noqa: PLR2004
+    named = joined > 0 and raw[joined - 1] == "=" and _IDENTIFIER.fullmatch(raw, 0, joined - 1)
+    if end - start >= 4 and not named and _may_be_value(text, start, end):  # noqa: PLR2004
         yield SecretCandidate(start, end, 0)
     for sign in "=", ":", "/", "@":
         at = raw.find(sign) + 1
-        if at > 0 and end - start - at >= 4 and not raw.startswith("://", at - 1):  # noqa: PLR2004
+        near_end = at <= 0 or end - start - at < 4 or raw.startswith("://", at - 1)  # noqa: PLR2004
+        if not near_end and not is_described(text, start + at):
             yield SecretCandidate(start + at, end, 3)
+
+
+_IDENTIFIER = re.compile(r"--?[a-z][\w-]{1,40}|[A-Z][A-Z0-9_]{2,60}|[A-Za-z]{3,40}(?:[_.-][A-Za-z]{2,30}){0,6}")
 
 
 def _may_be_value(text: str, start: int, end: int) -> bool:
     value = text[start:end]
+    if is_described(text, start) or text.startswith("${", start - 2) or _PUBLIC_FIELD.search(text, max(0, start - 12), start):
+        return False
     if not any(c.isalpha() for c in value):
         return False  # Codes and PINs are found by their words.
     if NAMES_ONE.search(value) and value.isalnum() or len(value) > _LONGEST_DATA_FREE and IS_DATA.match(value):
@@ -284,7 +336,17 @@ def _may_be_value(text: str, start: int, end: int) -> bool:
     return _JOINED.search(text, max(0, start - 32), start) is not None
 
 
-NUMBERS = 20 + len(_SHAPES) + 9 + 2 * len(_GROUPS) * 2 + 4
+# Words that end the name of a credential, and words that say that it is none.
+_OF_ACCESS = frozenset(
+    """password passwd passphrase passcode pass pwd pw psk secret token key apikey auth authorization cookie sid session credential credentials cred creds salt pepper signature sig pin code dsn
+    passwort kennwort senha clave wachtwoord haslo heslo jwt bearer seed mnemonic community webhook""".split()
+)
+_OF_NONE = frozenset(
+    """public pub primary foreign partition sort cache id uuid guid hash sha sha256 md5 checksum digest integrity fingerprint etag commit rev ref branch tag version url uri path file image host port
+    user username email name type class model region bucket topic index order request trace span build release serial sku color format date time""".split()
+)
+
+NUMBERS = 20 + len(_SHAPES) + 9 + 2 * len(_GROUPS) * 2 + 4 + 9
 
 
 def features(text: str, near: NearWords, candidate: SecretCandidate) -> tuple[list[float], list[int]]:
@@ -313,6 +375,17 @@ def features(text: str, near: NearWords, candidate: SecretCandidate) -> tuple[li
         len(_FUNCTION_WORD.findall(right)) / 4,
         float(form == 2),  # noqa: PLR2004
         float(_FUNCTION_WORD.search(value) is not None),
+    ]
+    name = name_before(text, start)
+    numbers += [
+        float(bool(name)),
+        float(name[-1:] != () and name[-1] in _OF_ACCESS),
+        float(not _OF_ACCESS.isdisjoint(name)),
+        float(name[-1:] != () and name[-1] in _OF_NONE),
+        float(not _OF_NONE.isdisjoint(name[:-1])),
+        float("\n" in right[:1] or not right),
+        float(not line.strip(" \t-#>*|")),
+        *strangeness(value),
     ]
     return numbers, _buckets(value, left, right, form)
 

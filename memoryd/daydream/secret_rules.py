@@ -15,7 +15,9 @@ from types import MappingProxyType
 
 from memoryd.daydream.secret_values import (
     Stems,
+    in_address,
     is_compound,
+    is_expression,
     is_lookup,
     is_lookup_in_prose,
     is_measure,
@@ -72,6 +74,84 @@ def _accept_no_lookup(match: re.Match[str]) -> bool:
     return not is_placeholder(match["secret"]) and not is_lookup(match["secret"])
 
 
+def _accept_typed(match: re.Match[str]) -> bool:
+    """Accept a value on a command line, in quotes or in an element, where a word with dots or capitals is no expression."""
+    return not is_placeholder(match["secret"]) and not is_expression(match["secret"])
+
+
+def _accept_directive(match: re.Match[str]) -> bool:
+    """Reject a plain word in a sentence that begins with the directive, as in "requirepass sets the password"."""
+    following = match.string[match.end() : match.end() + 3].lstrip("\"'")
+    sentence = match["secret"].isalpha() and following[:1] == " " and following.strip() != "" and following.strip()[0] not in "#;"
+    return _accept_value(match) and not sentence
+
+
+def _accept_block(match: re.Match[str]) -> bool:
+    """Accept the value of a field that is indented below the name of a credential, not below a later name."""
+    text = match.string
+    begin = text.rfind("\n", max(0, match.start() - 80), match.start()) + 1
+    depth = len(text[begin : match.start()]) - len(text[begin : match.start()].lstrip(" \t"))
+    lines = [*match["between"].splitlines(), match["indent"] + "x"]
+    if any(line.strip() and len(line) - len(line.lstrip(" \t")) <= depth for line in lines):
+        return False
+    return _accept_typed(match) and not is_measure(match["secret"]) and len(match["secret"]) >= 6  # noqa: PLR2004
+
+
+_OF_A_CREDENTIAL = re.compile(r"pass|pwd|secret|token|key|cred|salt|psk|cookie", re.IGNORECASE)
+
+
+def _accept_string_data(match: re.Match[str]) -> bool:
+    """Accept values of a Kubernetes secret in plain text whose name is one of a credential."""
+    before = match.string[max(0, match.start() - 2_000) : match.start()]
+    block = before[before.casefold().rfind("stringdata:") :]
+    inside = all(line[:1] in " \t" or not line for line in block.split("\n")[1:])
+    return block != "" and inside and _OF_A_CREDENTIAL.search(match["name"]) is not None and _accept_typed(match)
+
+
+def _accept_line(match: re.Match[str]) -> bool:
+    """Accept a value that is alone with its name on a line, if it has letters and digits."""
+    value = match["secret"]
+    return _accept_typed(match) and is_mixed(value) and not is_name(value) and any(c.isdigit() for c in value)
+
+
+def _accept_defined(match: re.Match[str]) -> bool:
+    """Accept a constant. A long mix of signs is never a placeholder."""
+    return _is_scrambled(match["secret"]) or _accept_typed(match)
+
+
+def _is_scrambled(value: str) -> bool:
+    """Return whether the value has letters, digits and several signs, such as brackets that are not in pairs."""
+    signs = sum(not c.isalnum() for c in value)
+    return (
+        len(value) >= 8  # noqa: PLR2004
+        and any(c.isdigit() for c in value)
+        and any(c.isalpha() for c in value)
+        and signs >= 2  # noqa: PLR2004
+        and _PAIRED.search(value) is None
+        and not any(c.isspace() for c in value)
+    )
+
+
+_PAIRED = re.compile(r"\([^()]{0,200}\)|\{[^{}]{0,200}\}|\[[^][]{0,200}\]|<[^<>]{0,200}>|%\w|^[$%{<*.x-]|://|\*{3}|\.{3}")
+
+
+def _accept_argument(match: re.Match[str]) -> bool:
+    """Reject the first of two quoted arguments, which is a name."""
+    return _accept_typed(match) and match.string[match.end() : match.end() + 3].lstrip()[:1] != "," or is_mixed(match["secret"])
+
+
+_ENCODES = re.compile(r"bytes|encod|decode|buffer|utf|ascii|hex|base64|secret|key|str", re.IGNORECASE)
+
+
+def _accept_wrapped(match: re.Match[str]) -> bool:
+    """Accept a value that a call turns into a key, such as `getBytes("…")`. Other calls look a key up."""
+    value = match["secret"]
+    call = match[0][: match.start("secret") - match.start()].rpartition("=")[2].rpartition(":")[2]
+    if not _ENCODES.search(call) or "env" in call.casefold() or "get(" in call.casefold():
+        return False
+    return _accept_typed(match) and (is_mixed(value) or looks_random(value) or value.count(" ") >= 3)  # noqa: PLR2004
+
+
 def _accept_mixed(match: re.Match[str]) -> bool:
     return _accept_no_lookup(match) and is_mixed(match["secret"])
 
@@ -91,6 +171,17 @@ _PRODUCTS = re.compile(
     r"wi-?fi|admin|root|sudo|deploy|postgres|mysql|maria|mongo|redis|docker|git|google|gmail|apple|telegram|windows|linux|ubuntu|debian|jenkins|router|server|oracle|vault|kube|helm|grafana|kafka|nginx|ssh|vpn|ldap|smtp|"
     r"imap|steam|discord|slack|jira|confluence|figma|heroku|amazon|azure|cloud|facebook|instagram|yandex|bitwarden|keepass|argon|bcrypt|scrypt|token|hash|plain|default|input|string|config"
 )
+
+
+_OF_CODES = re.compile(
+    r"code|key|schlüssel|clé|clave|chave|chiave|pin|phrase|ключ|код|codice|código|kit|icloud|recovery|复|恢|複|復|복",
+    re.IGNORECASE,
+)
+
+
+def _is_uuid_like(value: str) -> bool:
+    """Return whether groups joined by hyphens are dates or counters rather than a code."""
+    return value.replace("-", "").replace(" ", "").isdigit() and (value.startswith(("19", "20")) or "0000" in value)
 
 
 _IS_DIGEST = re.compile(
@@ -134,7 +225,9 @@ def _accept_named(match: re.Match[str]) -> bool:
     if _NO_KEY_NAME.search(name) or not _accept_random(match) or is_wordy(value) or value.count(".") > 2:  # noqa: PLR2004
         return False
     if re.fullmatch(r"[0-9a-f-]{1,200}", value):
-        return len(value) >= 32 and (key in ("secret", "login", "auth") or _OF_ACCESS.search(name) is not None)  # noqa: PLR2004
+        return len(value) >= 32 and (
+            key in ("secret", "login", "auth", "signing", "pepper") or _OF_ACCESS.search(name) is not None
+        )  # noqa: PLR2004
     return True
 
 
@@ -227,14 +320,25 @@ def _is_joined(match: re.Match[str]) -> bool:
     )
 
 
+def _is_other_than_a_value(match: re.Match[str]) -> bool:
+    """Return whether the word after the name is a host, the object of the verb "pass", or a step of a path through menus."""
+    value, text = match["secret"].rstrip(".,;!?"), match.string
+    if text.startswith("@", match.end("key")):
+        return True
+    if match["key"].casefold() == "pass" and re.search(r"\b(?:to|in|on)\s{1,3}$", text[match.end("key") : match.start("secret")]):
+        return True
+    arrow = text[max(0, match.start("secret") - 3) : match.start("secret")].strip() in ("→", ">", "->")
+    return arrow and value.istitle() and value.isalpha()
+
+
 def _accept_in_prose(match: re.Match[str]) -> bool:
     """Accept a value in prose after "is" or a colon.
 
     It must not be a word that could describe a password.
     """
     value, key = match["secret"].rstrip(".,;!?"), match["key"]
-    if key.casefold() == "pass" and re.search(r"\b(?:to|in|on)\s{1,3}$", match.string[match.end("key") : match.start("secret")]):
-        return False  # "pass" is used as a verb.
+    if _is_other_than_a_value(match):
+        return False
     named = key.casefold() == "clave" and _OF_WHAT.search(match[0]) is not None
     if _is_short_key(key) and not named and (is_measure(value) or value.isdigit() or not any(c.isdigit() for c in value)):
         return False
@@ -255,12 +359,14 @@ def _accept_in_prose(match: re.Match[str]) -> bool:
 
 def _accept_quoted(match: re.Match[str]) -> bool:
     key, value = match["key"], _CONCATENATION.sub("", match["secret"])
+    if _is_password_key(key) and any(c in "()" for c in value) and _is_scrambled(value):
+        return True
     if is_placeholder(value) or (_is_short_key(key) and is_measure(value)):
         return False
     if any(c.isspace() for c in value):
         return key.casefold() == "passphrase" or (_is_password_key(key) and is_mixed(value) and value.count(" ") <= 1)
     if _is_password_key(key):
-        return not is_lookup(value) and (
+        return not is_expression(value) and (
             is_mixed(value)
             or value.isdigit()
             or not value.istitle()
@@ -277,8 +383,8 @@ def _accept_bare(match: re.Match[str]) -> bool:
     """
     key, value = match["key"], match["secret"].rstrip(".,;")
     if is_placeholder(value) or is_lookup(value) and match["sep"] != "=":
-        return False
-    if is_lookup(value) and (value.isupper() or any(c in ".[:>" for c in value)):
+        return _is_lone_camel(match, value)
+    if is_lookup(value) and (value.isupper() or any(c in ".[:>" for c in value)) or value[0] in "?+":
         return False
     if not _is_password_key(key):
         return looks_random(value)
@@ -297,6 +403,16 @@ def _accept_bare(match: re.Match[str]) -> bool:
         and (value.islower() or _is_compound_name(match) and _ends_line(match) and len(value) >= 7)
         and not is_predicate(value)
     )
+
+
+_CAMEL = re.compile(r"[a-z]{3,20}(?:[A-Z][a-z]{2,20}){1,3}")
+
+
+def _is_lone_camel(match: re.Match[str], value: str) -> bool:
+    """Return whether a value such as "bitnamiRoot" is alone after a key on a line of YAML, where expressions have other signs."""
+    if match["sep"].rstrip(" ") != ":" or not match["sep"].endswith(" ") or not _CAMEL.fullmatch(value) or is_expression(value):
+        return False
+    return _is_password_key(match["key"]) and _begins_line(match) and _ends_line(match) and match["secret"] == value
 
 
 def _is_compound_name(match: re.Match[str]) -> bool:
@@ -331,8 +447,15 @@ _SECRET_BYTES = re.compile(
 )
 
 
+_OF_ANALYTICS = re.compile(
+    r"(?:^|[\s;:\"'{])(?:_ga\w{0,20}|_gid|_gat\w{0,20}|_gcl_\w{1,8}|_fbp|_fbc|_hj\w{1,40}|__utm\w|_pk_id[\w.]{0,20}|_clck|_clsk|ajs_\w{1,20}|amplitude_id\w{0,20}|mp_\w{1,40}|optimizely\w{0,20}|_?consent\w{0,20}|cookie_?consent|OptanonConsent|__stripe_mid)=$"
+)
+
+
 def _accept_fields(match: re.Match[str]) -> bool:
     value = match["secret"]
+    if _OF_ANALYTICS.search(match.string, max(0, match.start("secret") - 48), match.start("secret")):
+        return False
     return (
         not is_placeholder(value) and not is_measure(value) and not is_wordy(value) and (is_mixed(value) or looks_random(value))
     )
@@ -396,6 +519,48 @@ def _accept_url_key(match: re.Match[str]) -> bool:
     return len(match["secret"]) >= 16 and looks_random(match["secret"]) and not is_placeholder(match["secret"])
 
 
+_ENDS_PATH = re.compile(r"/v\d{1,2}/(?:private-)?$|^/[tk]/")
+_PLACES_OF_KEYS = re.compile(
+    r"hc-ping|webhook\.site|nosnch|infura|alchemy|quiknode|blastapi|ankr|chainstack|getblock|betterstack|pushgateway",
+    re.IGNORECASE,
+)
+
+
+def _accept_capability(match: re.Match[str]) -> bool:
+    """Accept the random end of an address. A short one must follow a name of a service, not only a word of the path."""
+    value, head = match["secret"], match[0][: match.start("secret") - match.start()]
+    if (
+        not in_address(match.string, match.start())
+        and not _PLACES_OF_KEYS.search(head)
+        or is_placeholder(value)
+        or is_wordy(value)
+    ):
+        return False
+    if _PLACES_OF_KEYS.search(head):
+        return is_mixed(value) or looks_random(value)
+    if _UUID.fullmatch(value):
+        return not _ENDS_PATH.search(head)
+    return len(value) >= 20 and sum(c.isdigit() for c in value) >= 3 and looks_random(value)  # noqa: PLR2004
+
+
+_OPEN_TO_ALL = re.compile(
+    r"(?:anyone|anybody|everyone|whoever) (?:with|who has|having) (?:the|this) (?:link|url)|magic[ -]?link|(?:secret|private|login|sign-?in|one-time|reset|invit\w{1,6}|unguessable|capability) (?:link|url)|"
+    r"(?:don't|do not|never) (?:share|post|leak|forward)|no (?:auth|login|password)\w{0,10} (?:needed|required)|geheime[rn]? link|lien (?:secret|privé)|enlace (?:secreto|privado)",
+    re.IGNORECASE,
+)
+
+
+def _accept_open_link(match: re.Match[str]) -> bool:
+    """Accept the random part of an address if the line says that the address is enough to get in."""
+    value, text = match["secret"], match.string
+    if not looks_random(value) or is_wordy(value) or is_placeholder(value):
+        return False
+    return any(
+        _OPEN_TO_ALL.search(text, *span) is not None
+        for span in ((max(0, match.start() - 80), match.start()), (match.end(), match.end() + 80))
+    )
+
+
 _CONCATENATION = re.compile(
     r"[\"'`]\s{0,3}(?:\+{1,2}|\.{1,2}|&|<>|\|\||~)?\s{0,3}(?:\\?(?://[^\n]{0,60}|#[^\n]{0,60})?\n\s{0,12})?[bBrRuUfF]?[\"'`]"
 )
@@ -408,19 +573,19 @@ _KEY = (
     r"contrase[nñ]a|mot[ _-]?de[ _-]?passe|senha|(?<![a-z])clave(?![a-z])|wachtwoord|hasło|heslo|şifre|пароль|密码|密碼|口令|パスワード|비밀번호|"
     r"secret|token|api[_-]?key|api[_-]?secret|access[_-]?key|secret[_-]?key|private[_-]?key|auth[_-]?key|account[_-]?key|sharedaccesskey|"
     r"(?-i:(?<!PUBLIC)(?<!PRIMARY)(?<!CACHE)(?<!FOREIGN)(?<!SORT)_KEY)|encryption[_-]?key|master[_-]?key|signing[_-]?key|license[_-]?key|preshared[_-]?key|client[_-]?key[_-]?data|app[_-]?key|deploy[_-]?key|"
-    r"service[_-]?key|storage[_-]?key|credentials?|(?<![a-z])_?auth(?![a-z])|(?<![a-z])salt(?![a-z])|(?<![a-z])jwk?(?![a-z])|密钥|秘钥|令牌|секрет|токен)"
+    r"service[_-]?key|storage[_-]?key|credentials?|(?<![a-z])_?auth(?![a-z])|(?<![a-z])(?:salt|pepper)(?![a-z])|(?<![a-z])jwk?(?![a-z])|密钥|秘钥|令牌|секрет|токен)"
     r"(?:[_-]?(?:key[_-]?base|key|base|value|string|prod|production|dev|staging|live|test|salt|new|old|secret|token|data|\d{1,2})){0,2}"
 )
 _KEY_WORDS = (
     "pass pwd pw psk mdp kennwort парол 密码 密碼 口令 パスワード 비밀번호 contrase passe senha clave wachtwoord hasło heslo şifre secret token key "
-    "credential auth salt jw 密钥 秘钥 令牌 секрет токен"
+    "credential auth salt pepper jw 密钥 秘钥 令牌 секрет токен"
 )
 _SEPARATOR = r"[\"'`]?\]?\)?(?P<sep>\s{0,3}(?:=>|:=|\?=|\|\|=|\+=|[:=：＝])\s{0,3})(?:!(?!vault|ref|getatt|sub)\w{1,12}\s{1,3})?"
 _QUOTED = r"(?:[bBrRuUfF]{1,2}(?=[\"'])|\$?@\$?(?=\")|(?:\[\]byte|Buffer\.from|bytes|SecretStr|Secret|String|str)\()?\\?(?P<quote>[\"'`])(?P<secret>[^\"'`\n\\]{4,300}(?:\\?(?P=quote)\s{0,3}(?:\+{1,2}|\.{1,2}|&|<>|\|\||~)?\s{0,3}(?:\\?(?://[^\n]{0,60}|#[^\n]{0,60})?\n\s{0,12})?[bBrRuUfF]?[\"'`][^\"'`\n\\]{2,300}){0,8})\\?(?P=quote)"
 _LINE = re.compile(r"[ \t-]{0,12}[\w.\"' -]{0,40}")
 _KEY_STEMS = (
     "pass pwd pw psk mdp kennwort contrase mot~de motdepasse mot_de mot-de senha clave wachtwoord hasło heslo şifre парол 密码 密碼 口令 パスワード 비밀번호 secret token api access private auth account shared _key "
-    "encryption master signing license preshared client app deploy service storage credential salt jw 密钥 秘钥 令牌 секрет токен"
+    "encryption master signing license preshared client app deploy service storage credential salt pepper jw 密钥 秘钥 令牌 секрет токен"
 )
 _SAYS_STEMS = (
     "pass pwd pw psk mdp kennwort losungswort wi-fi wifi wlan mot~de code~secret contrase senha clave palavra parola wachtwoord hasło heslo lösenord adgangskode salasana şifre jelsz passord geheim pre-shared preshared network secur netzwerkschl segreto segredo palabra~s парол api app auth admin "
@@ -500,6 +665,7 @@ _PREFIXED = (
     r"api_org_[A-Za-z]{34}|s-s4t2(?:ud|af)-[a-f0-9]{64}|[a-f0-9]{32,36}(?:FFFF)?NRAL|NRBR-[a-f0-9]{19}|sha256~[\w-]{43}|sm_(?:pat|aat|sat)_[A-Za-z0-9]{16}|AQVN[\w-]{35,40}|"
     r"t1\.[\w-]{40,90}\.[\w-]{80,90}|lip_[A-Za-z0-9]{20}|[sp]k-lf-[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}|fc-[a-f0-9]{32}|mlsn\.[a-f0-9]{64}|sk_[a-f0-9]{48}|napi_[a-z0-9]{60,70}|"
     r"standard_[a-f0-9]{200,300}|vk1\.a\.[\w-]{60,300}|lin_oauth_[a-f0-9]{64}|amzn\.mws\.[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}|EXO[a-f0-9]{24}|SCW[A-Z0-9]{17})(?![\w-])",
+    r"K10[0-9a-f]{64}::(?:server|node):[0-9a-f]{16,64}",
     r"[xyzt]prv[1-9A-HJ-NP-Za-km-z]{80,120}",
     r"SharedAccessSignature\s[^\s\"']{20,400}",
     r"v\d\.(?:local|public)\.[\w-]{20,2000}",
@@ -525,7 +691,7 @@ PREFIX_WORDS = (
     " cfpat- xkeysib- pat-na pat-eu pul- tvly- p8e- pm- ezak eztk oy2 ltai akid api- nrii- nriq- nrjs- pa- ctx7sk- glffct- gloas- xoxe eaa fio-u- absk aq. a3- ccipat_ bkua_ vcp_ vca_ vci_ vck_ vcr_ shippo_ sqa_ sqp_ squ_ pcsk_ lsv2_ jina_"
     " nfp_ nfc_ nfo_ nfu_ rpa_ e2b_ flb_ rubygems_ sgp_ pnu_ rdme_ duffel_ clojars_ waka_ live_ test_ fw_ esecret_ ops_ up_ sl_ wsec_ pat_ token_ key_ sk_ apikey_ dp. dt0 xprv yprv zprv tprv sharedaccesssignature <airtable>"
     " aio_ ltai atctt3 v1.0- pat. api_org_ s-s4t2 nral nrbr- sha256~ sm_pat_ sm_aat_ sm_sat_ aqvn t1. lip_ k-lf- fc- mlsn. napi_ standard_ vk1.a. shpua_ lin_oauth_ amzn.mws. exo scw gloas-"
-    " fm1_ fm2_ fm1a fm1r fwogzxivyxdz fqogzxivyxdz iqojb3jpz2lu cio dckr_oat ops_eyj hrku mob sdk tk-us wandb_v1 akcp cmvmdgtuojax k00 do00 ico- sct dvc hcp hlt gh_pat sl. pk. sk. tk. django-insecure access-s access-d access-p 1q~ 2q~ 3q~ 4q~ 5q~ 6q~ 7q~ 8q~ 9q~ 0q~"
+    " fm1_ fm2_ fm1a fm1r fwogzxivyxdz fqogzxivyxdz iqojb3jpz2lu cio dckr_oat ops_eyj hrku mob sdk tk-us wandb_v1 akcp cmvmdgtuojax k00 k10 do00 ico- sct dvc hcp hlt gh_pat sl. pk. sk. tk. django-insecure access-s access-d access-p 1q~ 2q~ 3q~ 4q~ 5q~ 6q~ 7q~ 8q~ 9q~ 0q~"
     " nsec1 .local. .public. mhqcaqee migt mige mc4caqawbqydk2v mfecaqewbqydk2v rwrty0iy miibo miibv miicd miicw miice patsk re_ sbp_ tfp_ vercel_ miie mhcc migh miij miicx b3blbnnzac1rzxktdj dp.pt"
 )
 # Prefixes of these, for keys split by a line end or by concatenation.
@@ -535,7 +701,7 @@ KEY_START = (
 )
 # These require no further check.
 _KNOWN_PREFIX = re.compile(
-    r"fm[12]|FwoG|FQoG|IQoJ|cio|django|access-|[\w~.]{3}\dQ~|aio_|LTAI|ATCTT|v1\.0-|pat\.|api_org|s-s4t2|[a-f0-9]{32}|NRBR|sha256~|sm_[pas]at|AQVN|t1\.|lip_|[sp]k-lf|fc-|mlsn|napi_|standard_|vk1|lin_|amzn|EXO|SCW|"
+    r"K10|fm[12]|FwoG|FQoG|IQoJ|cio|django|access-|[\w~.]{3}\dQ~|aio_|LTAI|ATCTT|v1\.0-|pat\.|api_org|s-s4t2|[a-f0-9]{32}|NRBR|sha256~|sm_[pas]at|AQVN|t1\.|lip_|[sp]k-lf|fc-|mlsn|napi_|standard_|vk1|lin_|amzn|EXO|SCW|"
     r"sk-|gh[pousr]_|github_pat_|xox|xapp-|A[KSBC][IC]A|A3T|AIza|ya29|1//0|GOCSPX|gl[a-z]{2,6}-|npm_|hf_|pypi-|[srp]k_|whsec_|SG\.|do[opr]_|dckr|shp[a-z]{2}_|hv[sbr]\.|ATATT|ATBB|AGE-|dapi|FLWSECK|EAACE|sq0|MI[IG]|MH[cQ]C|MC4C|MFEC|RWRT|b3Bl|[xyzt]prv"
 )
 PREFIXED = re.compile(rf"(?<![A-Za-z0-9_/])(?<![^\n]\+)(?P<secret>{'|'.join(_PREFIXED)})")
@@ -543,9 +709,7 @@ PREFIXED = re.compile(rf"(?<![A-Za-z0-9_/])(?<![^\n]\+)(?P<secret>{'|'.join(_PRE
 # One-time codes, PINs and seed phrases
 
 _PIN = r"(?<![\w-])(?:PIN|Pin|pin|PUK|puk|Geheimzahl|Geheimnummer|code confidentiel|código secreto|codice segreto|clave numérica|пин)(?:[ -]?(?:code|number|nummer|Code|Nummer|번호|番号|号码|コード|码))?(?![A-Za-z])"
-_PIN_IS = (
-    r"[^\n.:=!?]{0,40}?(?:\s{0,2}[:=：]\s{0,2}|\s(?:is|was|ist|lautet|est|es|é|это|remains)\s{1,2}|(?:是|为|は|은|는)\s{0,2})"
-)
+_PIN_IS = r"[^\n.:=!?]{0,40}?(?:\s{0,2}[:=：]\s{0,2}|'s\s|\s(?:is|was|ist|lautet|est|es|é|это|remains)\s{1,2}|(?:是|为|は|은|는)\s{0,2})"
 _PIN_END = r"(?![A-Za-z0-9_:/%-])(?!\.\d)(?!\s(?:of|on|in|lines?|bytes?|times|ms|items|rows|pins?)\b)"
 _NO_CODE = "".join(f"(?<!{word} )" for word in "error exit status zip return area response postal country bar qr source".split())
 _BACKUP = (
@@ -600,6 +764,9 @@ SHAPES: Mapping[str, re.Pattern[str]] = MappingProxyType(
         "<prefixed>": re.compile(r"[A-Za-z\d][-_.](?=[a-zA-Z_-]{0,29}\d)[\w-]{30}"),
         # Not necessarily a secret: `secret_context` examines it together with the text before it.
         "<random>": re.compile(r"(?=[\w+/=~.-]{0,30}\d)(?=[\w+/=~.-]{0,30}[A-Z])(?=[\w+/=~.-]{0,30}[a-z])[\w+/=~.-]{30}"),
+        # A word with digits or signs inside, as people choose passwords: examined near names of systems.
+        "<chosen>": re.compile(r"[^\W\d_]{2}[!#$%&*+?@^~._-]{0,2}[A-Z\d!#$%&*+?@^~_]|[a-z][-_.][A-Z]|[A-Za-z][013457][A-Za-z]"),
+        "<random-hex>": re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{32}"),
         "<bitlocker>": re.compile(r"\d{6}-\d{6}-\d{6}-"),
         "<wif>": re.compile(r"(?<!\w)[5KL][1-9A-HJ-NP-Za-km-z]{50}"),
         "<digits>": re.compile(r"\d{2,400}"),
@@ -644,10 +811,47 @@ RULES: tuple[SecretRule, ...] = (
     _rule(
         "url-parameter",
         "<=value>",
-        r"[?&#](?:[\w.-]{0,30}(?:token|secret|api_?key|apikey|passwd|password|pwd)|key|auth|sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|access_?key|"
+        r"[?&#~;](?:[\w.-]{0,30}(?:token|secret|api_?key|apikey|passwd|password|pwd)(?:_?(?:hash|hint|value|code|v?\d))?|key|auth|sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|access_?key|"
         r"appid|code|sessionid|sid|pass|hmac|ticket|(?:invite|invitation|auth|access|login|magic|verify|verification|reset|activation|confirm|unsubscribe|share|session|oauth|client|device|user)[_-]?(?:code|hash|ticket|key|id_token|link))=(?P<secret>[\w%+/=.~-]{10,2000})",
         _accept_random,
         also="token secret api_key apikey pass pwd key auth sig appid code session sid hmac hash ticket link",
+    ),
+    # Addresses that grant access to whoever knows them
+    _rule(
+        "url-key",
+        "",
+        r"(?:hc-ping\.com|webhook\.site|nosnch\.in|ntfy\.sh|cronitor\.link/p/[\w-]{1,60}|infura\.io/(?:ws/)?v\d|alchemy(?:api)?\.(?:io|com)/(?:v\d|nft/v\d)|quiknode\.pro|blastapi\.io|"
+        r"ankr\.com/[\w/]{1,40}|chainstack\.com|getblock\.io|uptimerobot\.com/[\w/]{1,30}|betterstack\.com/api/v\d/heartbeat|pushgateway\.[\w.-]{1,40}/[\w/]{1,40}|"
+        r"/(?:private|ical|ics|webcal|feeds?|rss|push|ping|heartbeats?|token|tokens?|auth|key|apikey|api[_-]key|access|shared-link|secret-link|t|k|hooks?/\w{1,20}|v\d{1,2}))/(?:private-)?"
+        r"(?P<secret>[\w~=-]{8,300})(?=/?(?:[\s\"'`,;)>\]|?#]|\.(?:\s|$|ics|xml|rss|json|atom)|/\w{1,20}\.(?:ics|xml|rss|json)|$))",
+        _accept_capability,
+        stems="hc-ping webhook.site nosnch ntfy. cronitor infura alchemy quiknode blastapi ankr. chainstack getblock uptimerobot betterstack pushgateway "
+        "/private/ /ical/ /ics/ /webcal/ /feed /rss/ /push/ /ping/ /heartbeat /token /auth/ /key/ /apikey/ /api_key/ /api-key/ /access/ /shared-link/ /secret-link/ /t/ /k/ /hook /v",
+    ),
+    _rule(
+        "url-key",
+        "magic auth login verify reset invite confirm sso",
+        r"/(?:magic|auth|log-?in|sign-?in|verify|reset|invite|confirm|sso|activate)[\w/-]{0,60}\?(?:[\w.-]{1,20}=[^&\s]{0,80}&){0,4}(?!(?:state|nonce|client_id|id|user_?id|redirect\w{0,8}|scope|uid|next|return\w{0,4}|code_challenge)=)[\w.-]{1,20}=(?P<secret>[\w~-]{20,300})",
+        _accept_random,
+        stems="/magic /auth /log /sign /verify /reset /invite /confirm /sso /activate",
+    ),
+    _rule(
+        "url-key",
+        "/private-",
+        r"/private-(?P<secret>[0-9a-f]{16,64})/",
+    ),
+    _rule(
+        "url-key",
+        ".m.pipedream .x.pipedream .oast. .interact.sh .burpcollaborator",
+        r"://(?P<secret>[a-z0-9]{12,60})\.(?:[mx]\.pipedream\.net|oast\.\w{2,6}|interact\.sh|burpcollaborator\.net)\b",
+        lambda match: any(c.isdigit() for c in match["secret"]),
+    ),
+    _rule(
+        "url-key",
+        "link url",
+        r"https?://[\w.:-]{3,80}/(?:[\w.~@%+-]{0,80}/){0,6}(?:[\w-]{1,30}[=?]){0,2}(?P<secret>[\w~-]{16,200})(?:/[\w.-]{1,40})?(?=[\s\"'`,;)>\]]|\.(?:\s|$)|$)",
+        _accept_open_link,
+        stems="http:// https://",
     ),
     # Headers and cookies
     _rule(
@@ -713,6 +917,12 @@ RULES: tuple[SecretRule, ...] = (
         ignore_case=False,
     ),
     # Configuration and code
+    _rule(
+        "assignment",
+        "pass pwd secret token key pw",
+        r"(?:(?<=\n)|\A)[ \t]{0,12}(?:export[ \t])?[\w.-]{0,40}(?:password|passwd|pass|pwd|pw|secret|token|key)[ \t]{0,2}=[ \t]{0,2}(?P<secret>[^\s\"'`$(){}=,;|&<>]{2,100}[;|&<>,][^\s\"'`$(){}=]{2,100})(?=[ \t]{0,3}(?:\r?\n|$))",
+        _accept_typed,
+    ),
     _rule("assignment", _KEY_WORDS, _KEY + _SEPARATOR + _QUOTED, _accept_quoted, stems=_KEY_STEMS),
     _rule(
         "assignment",
@@ -733,7 +943,7 @@ RULES: tuple[SecretRule, ...] = (
         "assignment",
         "pass pwd token api secret requirepass masterauth",
         _OPTION + r"[\"']?(?P<secret>[^\s\"'`]{4,300})",
-        _accept_no_lookup,
+        _accept_typed,
         also="-pass -pwd --",
     ),
     _rule(
@@ -741,7 +951,7 @@ RULES: tuple[SecretRule, ...] = (
         "value",
         r"(?:name|key|id)[\"']?\s{0,2}[:=]\s{0,2}[\"']?[\w.:-]{0,60}(?:pass(?:word|wd|phrase)?|pwd|secret|token|api_?key|apikey|private_?key|credential)[\w.:-]{0,20}[\"']?[,\s]{1,20}"
         r"-?\s{0,4}[\"']?(?:value|default)[\"']?\s{0,2}[:=]\s{0,2}[\"']?(?P<secret>[^\s\"',<>}]{4,300})",
-        _accept_no_lookup,
+        _accept_typed,
         also="pass pwd secret token api private credential",
         stems="name key id",
     ),
@@ -750,15 +960,136 @@ RULES: tuple[SecretRule, ...] = (
         "default value",
         r"(?:variable|output|parameter|param|local)s?\s{1,3}[\"']?[\w-]{0,60}(?:password|passwd|pass|pwd|secret|token|key|credential|auth|psk|webhook|dsn)[\w-]{0,20}[\"']?\s{0,3}[^{}\n]{0,40}\{[^{}]{0,400}?"
         r"(?:default|value|defaultvalue)\s{0,20}[:=]\s{0,10}[\"'](?P<secret>[^\"'\n]{4,300})[\"']",
-        lambda match: _accept_no_lookup(match) and not is_measure(match["secret"]),
+        lambda match: _accept_typed(match) and not is_measure(match["secret"]),
         also="pass pwd secret token key credential auth psk webhook dsn",
         stems="variable output param local",
     ),
     _rule(
         "assignment",
+        _KEY_WORDS,
+        _KEY
+        + r"[\"']?[ \t]{0,3}:[ \t]{0,3}\{?[ \t]{0,3}\r?\n(?P<between>(?:[ \t][^\n]{0,200}\n){0,8}?)(?P<indent>[ \t]{1,40})[\"']?(?:default|value|defaultvalue|current|data|content|text|plain(?:text)?|result|generated)[\"']?"
+        r"[ \t]{0,3}[:=][ \t]{0,3}[\"']?(?P<secret>[^\s\"',}]{4,300})",
+        _accept_block,
+        stems=_KEY_STEMS,
+        also="default value current data content text plain result generated",
+    ),
+    _rule(
+        "assignment",
+        "</",
+        r"(?:name|key)=[\"'][\w.:-]{0,60}?(?:password|passwd|passphrase|pwd|secret|token|api[_-]?key)[\"'][^<>]{0,60}>\s{0,20}(?P<secret>[^<>\s]{4,300})\s{0,20}</",
+        _accept_typed,
+        also="pass pwd secret token key",
+    ),
+    _rule(
+        "assignment",
+        "",
+        r"(?:\b(?:enable|username\s\S{1,40}(?:\s{1,2}privilege\s\d{1,2})?)\s{1,2}(?:algorithm-type\s\S{1,12}\s{1,2})?(?:secret|password)\s{1,2}(?:\d\s{1,2})?|"
+        r":\s{1,2}(?:psk|eap|xauth|ntlm|rsa)\s{1,2}(?=\")|\boption\s{1,2}(?:key|password|psk|secret|pass|auth_secret|sae_password)\s{1,2}(?=['\"])|"
+        r"\bmessage-digest-key\s\d{1,3}\smd5\s(?:\d\s)?|\bneighbor\s\S{1,40}\s(?:password|key)\s(?:\d\s)?|\bplain-text-password-value\s|#\s?define\s\w{0,30}(?:PASS|PASSWORD|PASSWD|PWD|PSK|SECRET|TOKEN|API_KEY)\w{0,8}\s{1,8}(?=\")|\bacl\s{1,2}setuser\b[^\n]{0,120}?\s>|\bsmbpasswd\b[^\n]{0,60}?<<\s{0,2}\S{1,10}\n|\bpasswd\b[^\n]{0,60}?<<-?\s{0,2}['\"]?\w{1,12}['\"]?\n)"
+        r"[\"']?(?P<secret>[^\s\"']{4,100})",
+        _accept_typed,
+        stems="message-digest-key neighbor~ plain-text-password #define #~define enable~ username~ :~psk :~eap :~xauth :~ntlm :~rsa option~ acl~setuser smbpasswd passwd",
+        also="secret password psk eap xauth ntlm rsa option setuser smbpasswd passwd message-digest-key neighbor plain-text-password-value #define define",
+    ),
+    _rule(
+        "password",
+        "echo printf",
+        r"(?:pass\w{0,8}|pw|secret|token|key|auth)[\w-]{0,20}[\"']?\s{0,2}[ =:]\s{0,2}[\"'<($`]{0,3}(?:echo|printf)\s{1,2}(?:-n\s{1,2}|['\"]%s['\"]\s{1,2})?[\"']?(?P<secret>[^\s\"'$()`]{4,200})[\"')`]?(?=[\s\"')]|$)",
+        _accept_typed,
+        stems="pass pw secret token key auth",
+    ),
+    _rule(
+        "password",
+        "auth login credentials cred",
+        r"(?-i:\b[A-Z][A-Z0-9_]{0,30}_)(?:AUTH|LOGIN|CREDENTIALS?|CREDS?)=[\"']?(?-i:[a-z][\w.@-]{1,40})[:/](?P<secret>[^\s\"'/]{4,100})(?=[\"']?(?:\s|$))",
+        _accept_typed,
+    ),
+    _rule(
+        "assignment",
+        "jwt auth token encryption security crypto signing",
+        r"[\"'](?:jwt|auth|token|encryption|security|crypto|signing)\w{0,16}[\"']\s{0,3}:\s{0,3}\{[^{}]{0,300}?[\"']\w{0,12}(?:key|secret)[\"']\s{0,3}:\s{0,3}[\"'](?P<secret>[^\"'\n]{8,200})[\"']",
+        _accept_typed,
+        also="key secret",
+    ),
+    _rule(
+        "password",
+        "begin softap addap",
+        r"wifi\w{0,8}\.(?:begin|addap|softap|begin_station)\(\s{0,3}(?:[\"'][^\"'\n]{1,60}[\"']|\w{1,40})\s{0,3},\s{0,3}[\"'](?P<secret>[^\"'\n]{4,80})[\"']",
+        _accept_typed,
+        stems="wifi",
+    ),
+    # In an interpreter, the result of an expression that gives a secret
+    _rule(
+        "key",
+        "",
+        r"(?:>>>|irb[^>\n]{0,24}>|in \[\d{1,3}\]:|(?<=\n)>|\A>)\s[^\n]{0,120}(?:secret|token|passw|api_?key|securerandom|randombytes|generate_key|generate_password|gen_salt)[^\n]{0,80}\n(?:=>|out\[\d{1,3}\]:)?[ \t]{0,3}b?[\"'](?P<secret>[^\"'\s]{8,300})[\"']",
+        _accept_typed,
+        stems=">>> irb in~[ >~",
+    ),
+    _rule(
+        "assignment",
+        "pass pwd secret psk key token community kennwort mdp senha clave parola heslo",
+        r"(?:(?<=\n)|\A)[ \t]{0,16}(?:set[ \t]{1,3})?(?:password|passwd|pass|pwd|secret|psk|key|token|community|passphrase|passcode|kennwort|passwort|mdp|senha|clave|parola|heslo)"
+        r"[ \t]{1,16}[\"']?(?P<secret>[^\s\"']{6,100})[\"']?(?=[ \t]{0,3}(?:\r?\n|$))",
+        _accept_line,
+    ),
+    # Calls whose argument at this place is always a secret
+    _rule(
+        "key",
+        "",
+        r"define\(\s{0,3}[\"']\w{0,40}(?:KEY|SALT|PASS|PASSWORD|PASSWD|PWD|SECRET|TOKEN)[\"']\s{0,3},\s{0,20}(?P<quote>[\"'])(?P<secret>[^\n]{6,200}?)(?P=quote)\s{0,3}\)",
+        _accept_defined,
+        stems="define(",
+    ),
+    _rule(
+        "password",
+        "",
+        r"(?:create_?(?:super)?_?user|sp_addlogin|sp_password|add_?user|make_?user|register_?user|new_?user|createAdmin)[( ]\s{0,4}(?:[\"'][^\"'\n]{1,60}[\"']\s{0,2},\s{0,4}){1,2}[\"'](?P<secret>[^\"'\s@]{6,100})[\"']",
+        lambda match: _accept_typed(match) and is_mixed(match["secret"]),
+        stems="create_user create_superuser createuser createsuperuser createadmin sp_addlogin sp_password add_user adduser make_user makeuser register_user registeruser new_user newuser",
+    ),
+    _rule(
+        "assignment",
+        "stringdata:",
+        r"(?<=\n)[ \t]{1,8}(?P<name>[\w.-]{1,60}):[ \t]{1,3}[\"']?(?P<secret>[^\s\"'|>]{4,300})[\"']?(?=[ \t]{0,3}(?:\n|$))",
+        _accept_string_data,
+    ),
+    _rule(
+        "password",
+        "",
+        r"(?:mysqli(?:_connect|->real_connect)?|mysql_p?connect|maria_connect|PDO|getConnection|oci_(?:p?connect)|ibase_connect|odbc_connect|sqlsrv_connect|db2_connect)\(\s{0,4}(?:[^,()\n]{1,120},\s{0,12}){2}[\"'](?P<secret>[^\"'\s]{3,200})[\"']",
+        _accept_typed,
+        stems="mysqli mysql_ maria_ pdo getconnection oci_ ibase_ odbc_ sqlsrv_ db2_",
+    ),
+    _rule(
+        "password",
+        "",
+        r"(?:NetworkCredential|HTTPBasicAuth|HTTPDigestAuth|UsernamePasswordCredentials?|UsernamePasswordAuthenticationToken|PasswordAuthentication|ftp_login|ssh2_auth_password|SetBasicAuth|basicAuth(?:entication)?|"
+        r"PlainAuth|PlainAuthProvider|PlainTextAuthProvider|auth\.basic|credentials\.basic)\(\s{0,4}(?:[^,()\n]{0,120},\s{0,12}){1,2}?[\"'](?P<secret>[^\"'\s]{4,200})[\"']",
+        _accept_argument,
+        stems="networkcredential httpbasicauth httpdigestauth usernamepassword passwordauthentication ftp_login ssh2_auth setbasicauth basicauth plainauth plaintextauth auth.basic credentials.basic",
+    ),
+    _rule(
+        "key",
+        "",
+        r"(?:create(?:hmac|cipheriv|decipheriv|secretkey)\(\s{0,4}[\"'][\w-]{1,20}[\"']\s{0,2},\s{0,4}|(?:hash_hmac|openssl_encrypt|openssl_decrypt)\(\s{0,4}[\"'][\w-]{1,20}[\"']\s{0,2},[^,()\n]{1,80},\s{0,4}|"
+        r"(?:SecretKeySpec|HMACSHA\d{1,3}|SymmetricSecurityKey|Keys\.hmacShaKeyFor|Algorithm\.HMAC\d{3}|PBEKeySpec)\(\s{0,4}(?:[\w.]{1,60}\()?\s{0,2})b?[\"'](?P<secret>[^\"'\n]{6,200})[\"']",
+        _accept_typed,
+        stems="createhmac createcipheriv createdecipheriv createsecretkey hash_hmac openssl_ secretkeyspec hmacsha symmetricsecuritykey keys.hmac algorithm.hmac pbekeyspec",
+    ),
+    _rule(
+        "key",
+        "key secret salt pepper",
+        r"(?:key|secret|salt|pepper)\w{0,12}\s{0,3}(?:=|:|:=|=>)\s{0,3}(?:new\s)?[\w.]{1,60}\((?:[\w.]{1,30}\()?\s{0,2}b?[\"'](?P<secret>[^\"'\n]{8,200})[\"']",
+        _accept_wrapped,
+        stems="key secret salt pepper",
+    ),
+    _rule(
+        "assignment",
         "sensitive",
         r"(?:variable|output)\s{1,3}[\"'][^\"'\n]{1,80}[\"']\s{0,3}\{(?=[^{}]{0,400}sensitive\s{0,20}=\s{0,10}true)[^{}]{0,400}?(?:default|value)\s{0,20}=\s{0,10}[\"'](?P<secret>[^\"'\n]{4,300})[\"']",
-        _accept_no_lookup,
+        _accept_typed,
     ),
     _rule(
         "assignment",
@@ -778,7 +1109,7 @@ RULES: tuple[SecretRule, ...] = (
         "</",
         r"<(?:[\w-]{1,20}:)?[\w.-]{0,30}(?:password|passwd|pwd|pass|secret|token|apikey|api-key|api_key|privatekey|passphrase|passwort|accesskey|secretkey)[\w.-]{0,20}(?:\s[^<>]{0,100})?>\s{0,20}"
         r"(?:<!\[CDATA\[)?(?P<secret>[^<>\s\]]{3,300})(?:\]\]>)?\s{0,20}</",
-        lambda match: _accept_no_lookup(match) and not is_measure(match["secret"]),
+        lambda match: _accept_typed(match) and not is_measure(match["secret"]),
         also="pass pwd secret token api private access",
     ),
     _rule(
@@ -789,10 +1120,10 @@ RULES: tuple[SecretRule, ...] = (
     ),
     _rule(
         "password",
-        "identified password",
-        r"\b(?:identified\s{1,3}(?:with\s{1,3}\w{1,40}\s{1,3})?by|(?:encrypted\s{1,3})?password)\s{1,3}(?:for\s{1,3}\S{1,60}\s{0,3}=\s{0,3})?[\"'](?P<secret>[^\"'\s]{4,200})[\"']",
-        _accept_no_lookup,
-        stems="identified encrypted password",
+        "identified password key",
+        r"\b(?:identified\s{1,3}(?:with\s{1,3}\w{1,40}\s{1,3})?by|as\s{1,3}\w{1,40}\s{1,3}key|pragma\s{1,3}(?:\w{1,20}\.)?(?:re)?key\s{0,3}=|(?:encrypted\s{1,3})?password)\s{1,3}(?:for\s{1,3}\S{1,60}\s{0,3}=\s{0,3})?[\"'](?P<secret>[^\"'\s]{4,200})[\"']",
+        _accept_typed,
+        stems="identified encrypted password as~ pragma",
     ),
     _rule(
         "assignment",
@@ -827,14 +1158,14 @@ RULES: tuple[SecretRule, ...] = (
         "pass pwd pw kennwort mdp contrase clave senha парол 密码 口令",
         r"\b(?:user(?:name)?|login|benutzer(?:name)?|usuario|usuário|utilisateur|identifiant|utente|логин|пользователь|用户名?|账号)\s{0,2}[:=：]\s{0,2}[\w.@+-]{1,60}[,;\s/]{1,4}"
         r"(?:pass(?:word|wd|wort)?|pwd|pw|kennwort|mot de passe|mdp|contraseña|clave|senha|пароль|密码|口令)\s{0,2}[:=：]\s{0,2}(?P<secret>[^\s\"'`,;，。()<>{}\[\]]{4,100})(?=[\s,;，。]|$)",
-        lambda match: _accept_no_lookup(match) and not is_measure(match["secret"]) and not _ANOTHER_FIELD.match(match["secret"]),
+        lambda match: _accept_typed(match) and not is_measure(match["secret"]) and not _ANOTHER_FIELD.match(match["secret"]),
         stems="user login benutzer usuario usuário utilisateur identifiant utente логин пользователь 用户 账号",
     ),
     _rule(
         "password",
         "requirepass masterauth bindpw rootpw -password",
         r"\b(?:requirepass|masterauth|bindpw|rootpw|ldappasswd|sasl_passwd|auth-user-pass|plain-text-password|encrypted-password)\s{1,4}[\"']?(?P<secret>[^\s\"']{4,200})",
-        _accept_value,
+        _accept_directive,
     ),
     # Command lines
     _rule(
@@ -857,9 +1188,9 @@ RULES: tuple[SecretRule, ...] = (
         "password",
         "<-p>",
         r"\b(?:(?:redis|valkey|keydb)-cli\b[^\n]{0,200}?\s-a|(?:sqlcmd|bcp|tsql)\b[^\n]{0,200}?\s-P|ldap(?:search|modify|add|delete|passwd|whoami)\b[^\n]{0,300}?\s-w|"
-        r"(?:smbclient|rpcclient|winexe)\b[^\n]{0,200}?\s-U\s{0,2}[\"']?[^\s%\"']{1,60}%|(?:7z[az]?|unrar|rar)\b[^\n]{0,200}?\s-p|(?:zip|unzip)\b[^\n]{0,200}?\s-P|ipmitool\b[^\n]{0,200}?\s-P|"
+        r"(?:smbclient|rpcclient|winexe)\b[^\n]{0,200}?\s-U\s{0,2}[\"']?[^\s%\"']{1,60}%|(?:7z[az]?|unrar|rar)\b[^\n]{0,200}?\s-h?p|(?:zip|unzip)\b[^\n]{0,200}?\s-P|ipmitool\b[^\n]{0,200}?\s-P|"
         r"az (?:acr )?login\b[^\n]{0,200}?\s-p|(?:cqlsh|evil-winrm|crackmapexec|psexec)\b[^\n]{0,200}?\s-p|xfreerdp\b[^\n]{0,200}?/p:|snmp\w{0,8}\b[^\n]{0,200}?\s-[AX])\s{0,2}[\"']?(?P<secret>[^\s\"'-][^\s\"']{3,100})",
-        _accept_no_lookup,
+        _accept_typed,
         ignore_case=False,
         stems="redis-cli valkey-cli keydb-cli sqlcmd bcp tsql ldap smbclient rpcclient winexe 7z unrar rar zip unzip ipmitool az~acr az~login cqlsh evil-winrm crackmapexec psexec xfreerdp snmp",
     ),
@@ -867,14 +1198,14 @@ RULES: tuple[SecretRule, ...] = (
         "password",
         "pass:",
         r"-(?:passin|passout|pass|k|storepass|keypass|srcstorepass|deststorepass)\s{1,2}(?:pass:)?[\"']?(?P<secret>[^\s\"']{4,100})",
-        _accept_no_lookup,
+        _accept_typed,
         ignore_case=False,
     ),
     _rule(
         "password",
         "keytool openssl",
         r"-(?:storepass|keypass|srcstorepass|deststorepass|k)\s{1,2}[\"']?(?P<secret>[^\s\"'-][^\s\"']{3,100})",
-        _accept_no_lookup,
+        _accept_typed,
         ignore_case=False,
     ),
     _rule(
@@ -895,7 +1226,7 @@ RULES: tuple[SecretRule, ...] = (
         "password",
         "secret",
         r"\bsecrets?\s{1,3}(?:set|put|create|add)\b[^\n]{0,100}?(?:--body|-b|--value|--secret-string|--data|--string-value)[ =]{1,3}[\"']?(?P<secret>[^\s\"']{6,300})",
-        _accept_no_lookup,
+        _accept_typed,
         stems="secret",
     ),
     _rule("password", "--from-literal", r"--from-literal[= ][\w.-]{1,60}=[\"']?(?P<secret>[^\s\"']{8,300})", _accept_mixed),
@@ -960,7 +1291,7 @@ RULES: tuple[SecretRule, ...] = (
         "password",
         "securestring",
         r"SecureString\b[^\n]{0,200}?--value[ =]{1,3}[\"']?(?P<secret>[^\s\"']{4,300})",
-        _accept_no_lookup,
+        _accept_typed,
     ),
     _rule(
         "password",
@@ -988,7 +1319,7 @@ RULES: tuple[SecretRule, ...] = (
     _rule(
         "assignment",
         "key secret token signature credential seed licen _pat .login .auth",
-        r"(?<![\w.-])(?P<name>[A-Za-z][\w.-]{0,40}?)?(?P<key>key|secret|token|signature|credential|seed|licen[cs]e|(?<=_)pat|(?<=\.)login|(?<=\.)auth)[\"'`]?\s{0,3}(?:=>|:=|[:=])\s{0,3}(?:[bBrRuUfF]{1,2}(?=[\"']))?[\"'`]?(?P<secret>[\w+/=~.-]{20,300})(?=[\"'`\s,;)}\]]|$)",
+        r"(?<![\w.-])(?P<name>[A-Za-z][\w.-]{0,40}?)?(?P<key>key|secret|token|signature|signing|credential|seed|pepper|licen[cs]e|(?<=_)pat|(?<=\.)login|(?<=\.)auth)[\"'`]?\s{0,3}(?:=>|:=|[:=])\s{0,3}(?:[bBrRuUfF]{1,2}(?=[\"']))?[\"'`]?(?P<secret>[\w+/=~.-]{20,300})(?=[\"'`\s,;)}\]]|$)",
         _accept_named,
     ),
     _rule(
@@ -1036,15 +1367,15 @@ RULES: tuple[SecretRule, ...] = (
     _rule(
         "assignment",
         "pass token secret auth pwd key",
-        r"[\"']--?[\w-]{0,30}(?:password|passwd|pass|pwd|token|secret|requirepass|masterauth|api-?key|auth)[\"']\s{0,2},\s{0,20}[\"'](?P<secret>[^\"'\s-][^\"'\s]{3,300})[\"']",
-        _accept_no_lookup,
+        r"[\"']--?[\w-]{0,30}(?:password|passwd|pass|pwd|token|secret|requirepass|masterauth|api-?key|auth)[\"']\s{0,2}(?:,\s{0,20}|\n[ \t]{0,20}-[ \t]{1,3})[\"'](?P<secret>[^\"'\s-][^\"'\s]{3,300})[\"']",
+        _accept_typed,
         also="--",
     ),
     _rule(
         "assignment",
         "define(",
         r"define\(\s{0,3}[\"']\w{0,30}(?:PASSWORD|PASS|SECRET|KEY|TOKEN|SALT|AUTH)\w{0,12}[\"']\s{0,3},\s{0,3}[\"'](?P<secret>[^\"'\n]{4,300})[\"']",
-        _accept_no_lookup,
+        _accept_typed,
     ),
     _rule(
         "password",
@@ -1056,7 +1387,7 @@ RULES: tuple[SecretRule, ...] = (
         "password",
         "",
         r"\b(?:ansible-vault\s{1,2}encrypt_string|bw\s{1,2}login\s{1,2}\S{1,60}|op\s{1,2}signin\b[^\n]{0,60}?\s--password)\s{1,2}[\"']?(?P<secret>[^\s\"'-][^\s\"']{3,200})",
-        _accept_no_lookup,
+        _accept_typed,
         stems="ansible-vault bw op",
     ),
     _rule(
@@ -1169,7 +1500,7 @@ RULES: tuple[SecretRule, ...] = (
         "password",
         "pulumi ansible chamber doppler heroku fly wrangler",
         r"\b(?:pulumi\s{1,2}config\s{1,2}set\b[^\n]{0,60}?--secret\s{1,2}[\w:.-]{1,60}|chamber\s{1,2}write\s{1,2}\S{1,60}\s{1,2}\S{1,60})\s{1,2}[\"']?(?P<secret>[^\s\"'-][^\s\"']{5,200})",
-        _accept_no_lookup,
+        _accept_typed,
         stems="pulumi chamber",
     ),
     _rule(
@@ -1201,7 +1532,7 @@ RULES: tuple[SecretRule, ...] = (
     _rule(
         "password",
         "wlan wifi wi-fi netz network router",
-        r"\b(?:wlan|wi-?fi|netzwerk|network|router)[\w-]{0,14}\b[^\n.!?]{0,60}?[:=]\s{0,2}(?P<secret>\d{4}(?:[- ]\d{4}){3,4}|\d{16,20})(?![\d-])",
+        r"\b(?:wlan|wi-?fi|netzwerk|network|router)[\w-]{0,14}\b[^\n.!?]{0,60}?[:=]\s{0,2}(?P<secret>\d{4,6}(?:[- ]\d{4,6}){2,4}|\d{16,20})(?![\d-])",
         stems="wlan wifi wi-fi netzwerk network router",
     ),
     # A hexadecimal key or an identifier as the argument of a login command
@@ -1258,7 +1589,7 @@ RULES: tuple[SecretRule, ...] = (
         "password",
         "snmp onesixtyone",
         r"\b(?:snmp\w{0,8}|onesixtyone)\b[^\n]{0,120}?\s-c\s{0,2}[\"']?(?P<secret>(?!public\b|private\b)[^\s\"'-][^\s\"']{3,100})",
-        _accept_no_lookup,
+        _accept_typed,
         ignore_case=False,
         stems="snmp onesixtyone",
     ),
@@ -1266,7 +1597,7 @@ RULES: tuple[SecretRule, ...] = (
         "password",
         "add_user change_password useradd usermod adduser kadmin htdigest set-password setpass requirepass",
         r"\b(?:rabbitmqctl\s{1,2}(?:add_user|change_password)\s{1,2}\S{1,60}|(?:useradd|usermod|adduser)\b[^\n]{0,120}?\s(?:-p|--password)|kadmin\S{0,6}\b[^\n]{0,120}?-pw|(?:set-password|setpass(?:word)?)\s{1,2}\S{1,60}|config\sset\srequirepass)[\s=]{1,2}[\"']?(?P<secret>[^\s\"'-][^\s\"']{3,100})",
-        _accept_no_lookup,
+        _accept_typed,
         stems="rabbitmqctl useradd usermod adduser kadmin set-password setpass config~set",
     ),
     _rule(
@@ -1430,7 +1761,7 @@ RULES: tuple[SecretRule, ...] = (
         "password",
         "redis mysql maria mongo sqlcmd psql",
         r"[\"'](?:redis-cli|mysql\w{0,6}|mariadb|mongo\w{0,6}|sqlcmd)[\"'][^\n\]]{0,120}?[\"']-[apP][\"'],\s{0,3}[\"'](?P<secret>[^\"'\s]{4,100})[\"']",
-        _accept_no_lookup,
+        _accept_typed,
     ),
     _rule(
         "key",
@@ -1444,7 +1775,7 @@ RULES: tuple[SecretRule, ...] = (
         "assignment",
         "",
         r"\b(?:jwt\.(?:sign|verify|encode|decode)\(\s{0,4}[\w.(){}:\"' ]{1,60}?,\s{0,4}|createhmac\(\s{0,4}[\"'][\w-]{1,20}[\"'],\s{0,4}|hmac\.new\(\s{0,4}|fernet\(\s{0,4})b?[\"'](?P<secret>[^\"'\s]{8,300})[\"']",
-        lambda match: _accept_no_lookup(match) and is_mixed(match["secret"]),
+        _accept_typed,
         stems="jwt. createhmac hmac.new fernet",
     ),
     _rule(
@@ -1518,7 +1849,7 @@ RULES: tuple[SecretRule, ...] = (
     _rule(
         "password",
         "",
-        r"(?:passphrase|phrase secrète|phrase de passe|frase secreta|frase segreta|frase de contraseña|парольная фраза)[^\n.:=]{0,60}?(?:[:=]|→|\b(?:is|lautet|ist|est|es|é|è|to|typed|entered|used|chose|set)\b)\s{0,3}(?P<secret>(?:[\w'’-]{1,20}[ ]){2,11}[\w'’-]{2,20})(?=[.!]?\s{0,3}(?:\n|$))",
+        r"(?:passphrase|phrase secrète|phrase de passe|frase secreta|frase segreta|frase de contraseña|парольная фраза)[^\n.:=]{0,100}?(?:[:=]|→|\b(?:is|lautet|ist|est|es|é|è|to|typed|entered|used|chose|set)\b)\s{0,3}(?P<secret>(?:[\w'’-]{1,20}[ ]){2,11}[\w'’-]{2,20})(?=[.!]?\s{0,3}(?:\n|$)|[.!]\s)",
         _accept_phrase,
         stems="passphrase phrase~secrète phrase~de~passe frase~se frase~de~con парольная",
     ),
@@ -1528,6 +1859,18 @@ RULES: tuple[SecretRule, ...] = (
         r"passphrase[^\n.:=]{0,60}?(?:[:=]|→|\b(?:is|lautet|ist|est|es|é|è|to)\b)\s{0,3}[\"“„«'](?P<secret>[^\"”“»'\n]{8,200})[\"”“»']",
         _accept_value,
         stems="passphrase",
+    ),
+    _rule(
+        "password",
+        "unlock decrypt open log sign get access unzip extract mount entsperr öffn entschlüssel déverrou ouvrir déchiffr abrir desbloque aprire sblocc",
+        r"[\"'`“„](?P<secret>[^\s\"'`“”„<>(){}]{7,60})[\"'`”“]\s(?:to|um|pour|para|per)\s(?:[\w.-]{1,20}\s){0,3}(?:unlock|decrypt|open|log|sign|get in|access|unzip|extract|mount|zu entsperren|entsperren|zu öffnen|entschlüsseln|déverrou|ouvrir|déchiffr|abrir|desbloque|aprire|sblocc)",
+        lambda match: _accept_typed(match) and is_mixed(match["secret"]) and not is_name(match["secret"]),
+    ),
+    _rule(
+        "password",
+        "ssh sftp scp telnet ftp rdp vnc",
+        r"\b(?:ssh|sftp|scp|telnet|ftp|rdp|vnc)\s[^\n@]{0,40}?[\w.-]{1,40}@[\w.-]{1,80}(?::\d{2,5})?\s{0,2}(?:[(#,–—→]|->|--?(?=\s)|/ )\s{0,2}[\"'`]?(?P<secret>[^\s\"'`()<>/]{6,60})[\"'`)]{0,2}(?=\s{0,3}(?:[.,;!]|\n|$))",
+        lambda match: _accept_typed(match) and is_mixed(match["secret"]) and not is_name(match["secret"]),
     ),
     # After a Russian word, a word in another alphabet is a name or a value.
     _rule(
@@ -1540,13 +1883,52 @@ RULES: tuple[SecretRule, ...] = (
         "key",
         "",
         r"\[redacted:(?:assignment|key|api-key)\]\r?\n[ \t]{0,12}(?P<secret>[A-Za-z0-9+/=_-]{8,200})(?=[\"'`]?[ \t]{0,3}(?:\r?\n|$))",
-        _accept_long_random,
+        lambda match: _accept_long_random(match) or re.fullmatch(r"[0-9a-f]{32,200}", match["secret"]) is not None,
     ),
     # Codes
     _rule(
         "one-time-code",
+        "<digits>",
+        r"(?<![\w-])(?:--?(?:otp|totp|2fa|mfa|token-code|code|passcode|one-time-\w{1,10}|verification-code|two-factor\w{0,6}|mfa-\w{1,8})[ =]{1,2}|"
+        r"[\"']?(?:x-)?(?:\w{1,12}[_-])?(?:(?:otp|totp|2fa|mfa)(?:[_-]?(?:code|token|pin|password|passcode|value))?|(?:one_?time|verification|two_?factor|sms|security|tan|auth|confirmation|login)[_-]?(?:code|pin|password|passcode))[\"']?\s{0,2}[:=]\s{0,2})[\"']?(?P<secret>\d{6,8}|\d{3}[ -]\d{3})(?![\w.-]| [a-z])",
+        stems="-otp --otp -totp --totp --2fa --mfa --token-code --code --passcode --one-time --verification --two-factor otp totp 2fa mfa one verification two sms security tan auth confirmation login x- \" '",
+    ),
+    _rule(
+        "recovery-codes",
+        "recover wiederherstell récup recuper ripristin filevault bitlocker rescue backup ersatz notfall herstel återställ восстанов 恢复 復旧 복구 unlock setup pairing escrow emergency",
+        r"(?:recover|wiederherstell|récup|recuper|ripristin|filevault|bitlocker|rescue|backup|ersatz|notfall|herstel|återställ|восстанов|恢复|復旧|복구|unlock|setup|pairing|escrow|emergency)[^\n]{0,80}?(?<![\w-])"
+        r"(?P<secret>(?-i:[A-Z0-9]{4,6})(?:-(?-i:[A-Z0-9]{4,6})){2,7}|(?-i:[A-Z0-9]{1,2})-(?-i:[A-Z0-9]{4,6})(?:-(?-i:[A-Z0-9]{4,6})){3,7}|\d{4} \d{4}(?! ?\d)|\d{3}-\d{2}-\d{3}|\d{4}-\d{3}-\d{4})(?![\w-])",
+        lambda match: (
+            any(c.isdigit() for c in match["secret"])
+            and not _is_uuid_like(match["secret"])
+            and (not match["secret"][0].isdigit() or _OF_CODES.search(match[0]) is not None)
+        ),
+        stems="recover wiederherstell récup recuper ripristin filevault bitlocker rescue backup ersatz notfall herstel återställ восстанов 恢复 復旧 복구 unlock setup pairing escrow emergency",
+    ),
+    _rule(
+        "one-time-code",
+        "<digits>",
+        r"\bpass ?code\s{0,2}(?:[:=]|is)?\s{1,2}(?P<secret>\d{5,10})(?![\w.-]|\s(?:digits|characters|attempts))",
+        stems="passcode pass~code",
+    ),
+    _rule(
+        "one-time-code",
+        "<chosen> <digits>",
+        r"(?<![\w-])(?:confirmation|verification|security|log-?in|sign-?in|pairing|device|activation|invite|bestätigungs|sicherheits|einladungs|freischalt)[ -]?code\s{0,2}(?:[:=]|is|was|ist|lautet)\s{0,2}[\"'`]?(?P<secret>(?-i:[A-Z0-9]{3,6}(?:-[A-Z0-9]{3,6}){1,4}))(?![\w-])",
+        _accept_with_digit,
+        stems="confirmation verification security log sign pairing device activation invite bestätigungs sicherheits einladungs freischalt",
+        also="code",
+    ),
+    _rule(
+        "seed",
+        "oathtool",
+        r"\boathtool\s{1,2}(?:-{1,2}[\w-]{1,20}(?:[ =](?:sha\d{1,3}|\d{1,2}))?\s{1,2}){0,5}[\"']?(?P<secret>[A-Z2-7a-z0-9]{12,80}={0,6})(?![\w/.-])",
+        _accept_value,
+    ),
+    _rule(
+        "one-time-code",
         "<number>",
-        _PIN + _PIN_IS + r"[\"'`*]{0,3}(?P<secret>\d{4,8})(?!\d)" + _PIN_END,
+        _PIN + _PIN_IS + r"[\"'`*]{0,3}(?P<secret>\d{4,8}|\d{3} \d{3})(?!\d)" + _PIN_END,
         ignore_case=False,
         stems="pin puk geheimzahl geheimnummer code~confidentiel código~secreto codice~segreto clave~numérica пин",
     ),
@@ -1575,7 +1957,7 @@ RULES: tuple[SecretRule, ...] = (
         "recovery-codes",
         "code код 代码 备用码 コード",
         _BACKUP
-        + r"[^\n:=→\[]{0,40}?(?P<sep>[:=：\n→]|->|\s(?=[a-z0-9]{3,8}-[a-z0-9]{3,8}\b)|\b(?:is|are|ist|sind|lautet|lauten|est|sont|son|es|são|è|sono)\b)\s{0,4}(?P<secret>(?:[-*•\d.)\s,;/|]{0,8}(?:(?:and|und|et|y|e|и)\s)?(?:[A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8}){1,4}|\d{6,10}|(?=[A-Za-z]{0,12}\d)[A-Za-z0-9]{6,16})){1,30})",
+        + r"[^\n:=→\[]{0,40}?(?P<sep>[:=：\n→!]|->|\s(?=[a-z0-9]{3,8}-[a-z0-9]{3,8}\b)|\b(?:is|are|ist|sind|lautet|lauten|est|sont|son|es|são|è|sono)\b)\s{0,4}(?P<secret>(?:[-*•\d.)\s,;/|]{0,8}(?:(?:and|und|et|y|e|и)\s)?(?:[A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8}){1,4}|\d{6,10}|(?=[A-Za-z]{0,12}\d)[A-Za-z0-9]{6,16})){1,30})",
         lambda match: not (match["sep"].isalpha() or match["sep"] == " ") or sum(c.isdigit() for c in match["secret"]) >= 2,  # noqa: PLR2004
         stems="recovery backup emergency scratch rescue reserve wiederherstellungs ersatz notfall 2fa code резервные 恢复代码 备用码 リカバリーコード",
     ),

@@ -5,10 +5,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import accumulate
+from pathlib import Path
+
+import numpy as np
 
 from memoryd.core.deadline import NEVER, Deadline
+from memoryd.core.errors import ConfigError
+
+LETTERS_FILE = Path(__file__).with_name("secret_letters.npy")
 
 _NOT_VALUES = frozenset(
     """none null nil true false undefined string str text bytes int number bool boolean any unknown object optional required
@@ -32,6 +38,9 @@ _PREDICATES = frozenset(
     o os as um uma muito não nao curta longa fraca forte errada vazia nula boa inválida invalida
     il lo gli uno molto non corta debole sbagliata vuota
     het een te niet kort lang fout leeg zwak
+    wymagane wymagana błędne niepoprawne nieprawidłowe puste krótkie povinné prázdné špatné neplatné krátké kötelező hibás érvénytelen zorunlu geçersiz yanlış hatalı obligatoriu greșită incorectă
+    krävs felaktigt påkrevd ugyldig forkert ugyldigt påkrævet pakollinen väärä virheellinen verplicht ongeldig onjuist vereist obavezna pogrešna neispravna obvezno napačno vale nõutav nepareiza obligāta neteisingas privalomas
+    wajib salah kosong bắt sai обязателен обязательный обязательно задължителна грешна обов'язковий невірний
     слишком не в на неверный неверен пустой короткий старый новый нужен обязателен""".split()
 )
 _PREDICATE_ENDING = re.compile(
@@ -48,12 +57,12 @@ _TEMPLATE = re.compile(
 _DOTTED = re.compile(r"^[a-z]{2,20}(?:\.[a-z0-9]{2,20})+$", re.IGNORECASE)
 _CHOSEN_WORDS = re.compile(r"[a-z0-9]{4,14}(?:\.[a-z0-9]{4,14}){1,3}(?<=[a-z]\d\d)\d{0,2}[!?]?")
 _LOOKUP = re.compile(
-    r"^(?:process|os|env|self|this|config|cfg|settings|options|args|req|request|secrets|vars?|data|local|module|params|inputs|ctx|app|std)"
-    r"[.:\[]|^[A-Za-z_]\w{0,80}(?:(?:\.|::|->|\?\.)[A-Za-z_]\w{0,80})+$|^[a-z_]\w{0,60}\[|^[A-Z][A-Z_]{3,60}$|^arn:|^projects/|^op://|^vault:|^ref\+|"
+    r"^(?:process|os|sys|env|self|this|config|cfg|settings|options|args|req|request|secrets|vars?|data|local|module|params|inputs|ctx|app|std)"
+    r"[.:\[]|^[A-Za-z_]\w{0,80}(?:(?:\.|::|->|\?\.)[A-Za-z_]\w{0,80})+$|^[a-z_][\w.]{0,60}\[|^[A-Z][A-Z_]{3,60}$|^arn:|^projects/|^op://|^vault:|^ref\+|"
     r"^[A-Z]?[a-z]{2,20}(?:[A-Z][a-z]{2,20}){1,6}[;!?,)]?$"
 )
 _NAMESPACE = re.compile(
-    r"^(?:process|os|env|self|this|config|cfg|settings|options|args|req|request|secrets|vars?|params|inputs|app)\."
+    r"^(?:process|os|sys|env|self|this|config|cfg|settings|options|args|req|request|secrets|vars?|params|inputs|app|module|data|local|random_password)\."
 )
 _PATH = re.compile(
     r"^(?:\.{0,2}/|~/|[A-Za-z]:\\|https?://|file:)|"
@@ -124,6 +133,76 @@ def is_lookup(value: str) -> bool:
     return _LOOKUP.search(head) is not None and (_CHOSEN_WORDS.fullmatch(head) is None or _NAMESPACE.match(head) is not None)
 
 
+_OPERATORS = re.compile(r"::|->|\?\.|^[A-Za-z_]\w{0,60}\[|^(?:arn:|projects/|op://|vault:|ref\+)|^[A-Z][A-Z_]{3,60}$")
+_SAYS_ACCESS = re.compile(
+    r"pass(?:w|phrase|\b)|pwd|secret|token|(?:api|auth)_?key|credential|login|field|input|label", re.IGNORECASE
+)
+
+
+def is_expression(value: str) -> bool:
+    """Return whether a value that is quoted or on a command line is an expression or a key of a translation.
+
+    Unlike in code, words joined by dots or capitals alone are no sign of that, because people choose these as passwords.
+    """
+    head = value[:_LONG]
+    if not is_lookup(head):
+        return False
+    return _NAMESPACE.match(head) is not None or _OPERATORS.search(head) is not None or _SAYS_ACCESS.search(head) is not None
+
+
+_NAMED = re.compile(
+    r"(?<![\w/@.$-])\$?(?P<name>[A-Za-z_][\w.-]{0,60})[\"'`\])]{0,2}(?:[ \t]{0,3}(?:=>|:=|=)[ \t]{0,3}|[ \t]{0,2}:[ \t]{1,3}|(?<=[\"']):[ \t]{0,3})[\"'`]?$"
+)
+_NAME_PIECE = re.compile(r"[A-Z]?[^\W\dA-Z_]+|[A-Z]+(?![^\W\dA-Z_])|\d+")
+# Last words of names whose value describes a credential or says where it is.
+_DESCRIBES = frozenset(
+    """name names ref refs reference id ids path paths file files filename dir directory folder url urls uri endpoint policy policies algorithm algorithms alg algo type types mode ttl
+    expiry expires expiration lifetime timeout age header headers prefix suffix length len size min max minimum maximum count rotation days hours minutes seconds field fields format
+    label strategy hasher driver drivers store provider providers version versions enabled required arn selector placeholder issuer audience scope scopes kind role roles title description
+    template pattern regex rule rules limit bits encoding env source column table param parameter status state method methods grant message error reader helper resolver factory class handler
+    namespace annotation bucket region location cipher curve digest""".split()
+)
+
+
+def name_before(text: str, start: int) -> tuple[str, ...]:
+    """Return the words of the name to which the value at a position is assigned, in lower case."""
+    joint = text[max(0, start - 8) : start].rstrip(" \t\"'`")[-1:]
+    if joint not in ("=", ":", ">"):
+        return ()
+    found = _NAMED.search(text, max(0, start - 80), start)
+    return tuple(piece.casefold() for piece in _NAME_PIECE.findall(found["name"])) if found else ()
+
+
+# A secret encrypted by sops, the message or the default name in `${NAME:?…}`, the id of a key in output of gpg.
+_NO_PLACE = re.compile(r"\bENC\[[^\]\n]{0,300}$|\$\{\w{1,60}:?$")
+_PGP_ID = re.compile(r"(?:0x)?[0-9A-F]{16}(?![\w-])")
+_OF_PGP = re.compile(
+    r"\b(?:gpg|pgp|signing|secret-keys|keyserver|key(?: id|s)?|rsa\d{4}|sec|uid|signed|signature)\b", re.IGNORECASE
+)
+
+
+def is_described(text: str, start: int) -> bool:
+    """Return whether a value is data about a credential, as the name before it says ("secret_name"), or only refers to one."""
+    if text.find("[", max(0, start - 300), start) >= 0 or text[max(0, start - 1) : start] in ("{", ":"):
+        place = _NO_PLACE.search(text, max(0, start - 320), start)
+        if place is not None and (place[0][0] == "E" or text[start : start + 1] in ("?", "+")):
+            return True
+    if _PGP_ID.match(text, start) and _OF_PGP.search(text, max(0, start - 60), start):
+        return True
+    words = name_before(text, start)
+    if words[-2:] in (("existing", "secret"), ("pull", "secret"), ("pull", "secrets"), ("tls", "secret")):
+        return True
+    if len(words) < 2 or words[-1] not in _DESCRIBES:  # noqa: PLR2004
+        return False
+    return words[-1] not in ("id", "ids") or words[-2] not in ("session", "sess", "secret", "connect")
+
+
+def in_address(text: str, start: int) -> bool:
+    """Return whether a position is in the path of a URL, whose parts are mostly identifiers."""
+    begin = max(text.rfind(sign, max(0, start - 300), start) for sign in " \n\t\"'`(<")
+    return "://" in text[begin + 1 : start]
+
+
 def is_lookup_in_prose(value: str) -> bool:
     """Like `is_lookup`, but for prose, where words with dots and a digit may be a password."""
     return is_lookup(value) and not (_DOTTED.match(value) and any(c.isdigit() for c in value) and not _NAMESPACE.match(value))
@@ -175,6 +254,50 @@ def is_predicate(value: str) -> bool:
     """Return whether a plain word describes a password instead of being one."""
     word = value.strip(".,;!?").casefold()
     return word in _PREDICATES or word in _NOT_VALUES or len(word) < 5 or _PREDICATE_ENDING.search(word) is not None
+
+
+# Sequences of letters
+
+
+@cache
+def load_letters() -> tuple[float, ...]:
+    """Load how rare each sequence of three letters is in words. Raises ConfigError if the file can't be read."""
+    try:
+        rare = np.load(LETTERS_FILE, allow_pickle=False)
+        if rare.shape != (27 * 27 * 27,):
+            raise ValueError(f"shape {rare.shape}")
+    except (OSError, ValueError, EOFError) as error:
+        raise ConfigError(f"{LETTERS_FILE} can't be used: {error}", fix="Install memoryd again.") from error
+    return tuple(float(number) / _MOST_RARE for number in rare)
+
+
+_MOST_RARE = 256
+
+
+def letter_sequences(word: str) -> list[int]:
+    """Return the numbers of the sequences of three letters in a text. Everything but a to z counts as the same sign."""
+    signs = [ord(c) - 96 if "a" <= c <= "z" else 0 for c in word.lower()]
+    return [
+        (a * 27 + b) * 27 + c for a, b, c in zip(signs, signs[1:], signs[2:], strict=False) if (a > 0) + (b > 0) + (c > 0) > 1
+    ]
+
+
+def strangeness(value: str) -> list[float]:
+    """Return how rare the sequences of letters of a value are in words, on average and at most."""
+    sequences = letter_sequences(value[:64])
+    if not sequences:
+        return [0.0, 0.0]
+    letters = load_letters()
+    rare = sorted([letters[number] for number in sequences])
+    return [sum(rare) / len(rare), sum(rare[-3:]) / len(rare[-3:])]
+
+
+def is_strange(value: str) -> bool:
+    """Return whether a long run of letters can't be words of any language, because their sequences are too rare."""
+    return value.isascii() and value.isalpha() and _SHORTEST_STRANGE <= len(value) <= _LONG and strangeness(value)[0] > _STRANGE
+
+
+_SHORTEST_STRANGE, _STRANGE = 10, 0.42
 
 
 # Determine which literals required by patterns occur in a text, and where.

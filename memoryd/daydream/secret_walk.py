@@ -13,7 +13,17 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import islice
 
-from memoryd.daydream.secret_values import ScannedText, is_lookup, is_measure, is_placeholder, is_wordy, looks_random, stems_in
+from memoryd.daydream.secret_values import (
+    ScannedText,
+    is_described,
+    is_lookup,
+    is_measure,
+    is_placeholder,
+    is_strange,
+    is_wordy,
+    looks_random,
+    stems_in,
+)
 from memoryd.daydream.secret_words import (
     ACCOUNTS,
     ASKS_FOR,
@@ -169,7 +179,7 @@ def find_named(scanned: ScannedText) -> list[Found]:
         found += _pairs(text)
     out: list[Found] = []
     for item in sorted(found):
-        if (not out or item[0] >= out[-1][1]) and MARK not in text[item[0] : item[1]]:
+        if (not out or item[0] >= out[-1][1]) and MARK not in text[item[0] : item[1]] and not is_described(text, item[0]):
             out.append(item)
     return out
 
@@ -192,7 +202,12 @@ def _asked(text: str, start: int, end: int) -> ValueRequirement | None:
     pieces = [piece.casefold() for piece in _PIECE.findall(text[start:end])]
     while len(pieces) > 1 and (pieces[-1].isdigit() or pieces[-1] in _TAILS):
         pieces.pop()
-    if not pieces or _OF_A_DIGEST.search(text, max(0, start - 40), start) or _IN_BASE64.search(text, max(0, start - 20), start):
+    if (
+        not pieces
+        or text[start:end].casefold() == "auth0"
+        or _OF_A_DIGEST.search(text, max(0, start - 40), start)
+        or _IN_BASE64.search(text, max(0, start - 20), start)
+    ):
         return None
     last, before = pieces[-1], pieces[-2] if len(pieces) > 1 else _word_before(text, start)
     if before in ("api", "access", "secret", "auth", "private") and last == "key":
@@ -381,7 +396,9 @@ def _is_value(value: str, asked: ValueRequirement, join: _Join) -> bool:
 
     The more loosely the two are joined, the stricter the check.
     """
-    if len(value) < _SHORTEST or value[0] in "\\$" or not _DIGIT.search(value) or MARK in value:
+    if len(value) < _SHORTEST or value[0] in "\\$" or _OF_ANALYTICS.match(value) or MARK in value:
+        return False
+    if not _DIGIT.search(value) and not is_strange(value):
         return False
     if (
         join.words
@@ -400,6 +417,8 @@ def _is_value(value: str, asked: ValueRequirement, join: _Join) -> bool:
 
 
 _DIGIT = re.compile(r"\d")
+# Cookies that only count visitors
+_OF_ANALYTICS = re.compile(r"_(?:ga|gid|gat|gcl|fbp|fbc|hj|utm|pk_id)\w{0,20}=")
 _NAME_OF_ONE = re.compile(
     r"[\w.]{0,60}?(?:password|passwd|passphrase|pass|pwd|pw|token|secret|key|auth)s?_?\d{0,2}[:;)]?", re.IGNORECASE
 )
@@ -413,6 +432,8 @@ def is_picked(value: str) -> bool:
 def _is_key(value: str, asked: ValueRequirement, join: _Join) -> bool:
     if _HEX.fullmatch(value):
         return asked is not ValueRequirement.ANY_KEY or join.prose and join.hard and "-" not in value
+    if is_strange(value):
+        return join.hard and not join.words
     if is_lookup(value) or "-" in value and (is_wordy(value) or _MODEL.fullmatch(value)) or not any(c.isdigit() for c in value):
         return False
     if _RUN.fullmatch(value) is None or len(value) < (_SHORTEST_BARE_KEY if asked is ValueRequirement.ANY_KEY else _SHORTEST_KEY):

@@ -10,11 +10,15 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from functools import cache
 from itertools import accumulate, chain
+from pathlib import Path
 
+from memoryd.core.errors import ConfigError
 from memoryd.daydream.secret_values import (
     ScannedText,
     is_compound,
+    is_described,
     is_lookup,
     is_measure,
     is_mixed,
@@ -126,7 +130,12 @@ def find_by_words(scanned: ScannedText) -> list[Found]:
         found += _hooks(text)
     out: list[Found] = []
     for start, end, kind in sorted(found):
-        if (not out or start >= out[-1][1]) and MARK not in text[start:end] and not _in_mark(text, start):
+        if (
+            (not out or start >= out[-1][1])
+            and MARK not in text[start:end]
+            and not _in_mark(text, start)
+            and not is_described(text, start)
+        ):
             out.append((start, end, kind))
     return out
 
@@ -168,7 +177,8 @@ class _Words:
         known = self._random.get(number)
         if known is None:
             raw = self.raws[number]
-            known = 14 <= len(raw) <= 210 and any(c.isdigit() for c in raw) and _is_random(_bare(0, raw)[1])  # noqa: PLR2004 - as in _RUN
+            value = _bare(0, raw)[1] if 14 <= len(raw) <= 210 and any(c.isdigit() for c in raw) else ""  # noqa: PLR2004 - as in _RUN
+            known = value != "" and (_is_random(value) or _KEY_HEX.fullmatch(value) is not None)
             self._random[number] = known
         return known
 
@@ -224,7 +234,7 @@ def _near_words(scanned: ScannedText) -> Iterator[Found]:
         for span in (_before(text, word, words, password), _after(text, word, words, password)):
             if span is not None:
                 yield (*span, kind)
-        if not password:
+        if not password or "<random-hex>" in scanned.there and _NO_LOGIN.match(word[0]):
             for start, value in _random_near(word, words):
                 yield start, start + len(value), kind
         if password and _NO_LOGIN.match(word[0]) and not is_about(text, word.end()):
@@ -279,9 +289,21 @@ def _chosen_near(text: str, word: re.Match[str], words: _Words) -> Iterator[tupl
 def _random_near(word: re.Match[str], words: _Words) -> Iterator[tuple[int, str]]:
     """Yield high-entropy runs next to the name of a key, in the same sentence."""
     first, last = words.sentence(word.start(), word.end())
+    if first >= last:
+        return
+    hashed = any(words.folded[number] in _OF_A_DIGEST for number in range(first, last)) or is_about(word.string, word.end())
     for number in range(first, last):
         if words.random(number) and not word.start() <= words.starts[number] < word.end():
+            if hashed and _KEY_HEX.fullmatch(_bare(0, words.raws[number])[1]):
+                continue
             yield _bare(words.starts[number], words.raws[number])
+
+
+_KEY_HEX = re.compile(r"[0-9a-f]{32}|[0-9a-f]{48}|[0-9a-f]{64}")
+_OF_A_DIGEST = frozenset(
+    """hash hashes hashed sha sha1 sha256 sha-256 sha512 md5 digest checksum checksums fingerprint commit commits revision id ids uuid trace span request etag image layer block tx transaction
+    integrity prüfsumme empreinte huella hachage хеш хэш 哈希 ハッシュ public öffentlicher publique pública publica pubblica content-hash hash: md5: sha256: id: digest: commit: object blob file cache""".split()
+)
 
 
 def _is_random(value: str) -> bool:
@@ -774,13 +796,13 @@ def _is_phrase(value: str) -> bool:
 
 _ANY_NUMBER = re.compile(r"\d{4}|\d{2}[ -]\d{2}")
 _CODE_STEMS = stems_in(
-    "code código codice otp 2fa mfa tan authenticator authy pin пин one-time one~time einmal код 验证码 校验码 认证码 動態密碼 认证コード 認証コード 確認コード ワンタイム 인증번호 인증~번호 인증~코드 확인~코드 动态码"
+    "code código codice kod~ kodu kód koden kode~ otp 2fa mfa tan authenticator authy pin пин one-time one~time einmal код 验证码 校验码 认证码 動態密碼 认证コード 認証コード 確認コード ワンタイム 인증번호 인증~번호 인증~코드 확인~코드 动态码"
 )
 _CODE = re.compile(
-    r"(?:(?P<strong>(?:verification|verifizierungs?|door|gate|garage|alarm|safe|lock|unlock|entry|building|tür|haustür|tor|steam guard|scratch|backup|recovery|rescue|security|auth(?:entication|enticator|entifizierungs)?|login|log-?in|sign-?in|sms|confirmation|access|activation|2fa|mfa|t?otp|two[- ]factor|one[- ]time|einmal|bestätigungs|sicherheits|zugangs|freischalt|anmelde)"
+    r"(?:(?P<strong>(?:verification|verifizierungs?|verificatie|verificatie-|telegram|whatsapp|signal|slack|google|github|microsoft|apple|steam|discord|paypal|bank|door|gate|garage|alarm|safe|lock|unlock|entry|building|tür|haustür|tor|steam guard|scratch|backup|recovery|rescue|security|auth(?:entication|enticator|entifizierungs)?|login|log-?in|sign-?in|sms|confirmation|access|activation|2fa|mfa|t?otp|two[- ]factor|one[- ]time|einmal|bestätigungs|sicherheits|zugangs|freischalt|anmelde)"
     r"[ -]?(?:code|token|passcode|pin)|code (?:de |d')(?:vérification|confirmation|sécurité|connexion|authentification|accès)|code reçu|code sms|código (?:de |sms)(?:verificación|verificação|seguridad|segurança|acceso|acesso|confirmación|confirmação)?|codice (?:di |sms|otp)(?:verifica|sicurezza|conferma|accesso)?|"
-    r"(?:mfa|2fa|otp|totp)(?:[ -](?:token|code|pin))?|authenticator(?:[- ]app)?|authy|m?tan|smstan|codes? for (?:the )?(?:login|log-?in|sign-?in|access|2fa|mfa|verification|bank|door)|one[- ]time (?:password|passcode|pin)|einmal(?:passwort|kennwort)|пин(?:-?код)?|код (?:подтверждения|доступа|из смс|безопасности|входа)|验证码|校验码|认证码|动态码|認証コード|確認コード|ワンタイム(?:パスワード|コード)|인증 ?번호|인증 ?코드|확인 ?코드)|"
-    r"(?P<weak>code|código|codice|код))(?![0-9a-z\u0430-\u044f'’_(/-])",
+    r"(?:mfa|2fa|otp|totp)(?:[ -](?:token|code|pin))?|authenticator(?:[- ]app)?|authy|m?tan|smstan|codes? for (?:the )?(?:login|log-?in|sign-?in|access|2fa|mfa|verification|bank|door)|one[- ]time (?:password|passcode|pin)|einmal(?:passwort|kennwort)|пин(?:-?код)?|код (?:подтверждения|доступа|из смс|безопасности|входа)|kod (?:weryfikacyjny|potwierdzający|autoryzacyjny|dostępu|sms|bezpieczeństwa)|(?:doğrulama|onay|güvenlik|giriş) kodu\w{0,4}|(?:ověřovací|potvrzovací|bezpečnostní|autorizační|sms) kód|(?:ellenőrző|megerősítő|biztonsági|belépési)[ -]?kód\w{0,2}|(?:verifierings|bekräftelse|säkerhets|engångs|bekreftelses|sikkerhets|engangs|bekræftelses)koden?|kode (?:verifikasi|otp|keamanan)|cod(?:ul)? de (?:verificare|confirmare)|验证码|校验码|认证码|动态码|認証コード|確認コード|ワンタイム(?:パスワード|コード)|인증 ?번호|인증 ?코드|확인 ?코드)|"
+    r"(?P<weak>code|código|codice|код|kód|kod))(?![0-9a-z\u0430-\u044f'’_(/-])",
     re.IGNORECASE,
 )
 _NUMBER = re.compile(
@@ -792,7 +814,7 @@ _NUMBERED_BY = re.compile(
     re.IGNORECASE,
 )
 _CODE_GOES_ON = frozenset(
-    "is as was for when if to and on that this but it i from your my the just now again works expires this in please der die as ist als war und wenn est et si es y e é è это и если — – - that's".split()
+    "eingeben verwenden nutzen benutzen is as was for when if to and on that this but it i from your my the just now again works expires this in please der die as ist als war und wenn est et si es y e é è это и если — – - that's".split()
 )
 # Things that a number may count: plurals, and units without a plural.
 _COUNTED = re.compile(
@@ -919,7 +941,43 @@ _SEED_WORD = re.compile(r"[a-z]{3,8}")
 _SHORTEST_SEED = 12
 
 
+SEED_WORDS_FILE = Path(__file__).with_name("seed_words.txt")
+_LISTED_WORD = re.compile(r"[A-Za-z]{3,8}")
+_BETWEEN_LISTED = re.compile(r"[^A-Za-z]{1,12}")
+
+
+@cache
+def _seed_words() -> frozenset[str]:
+    """Load the English words of BIP 39, of which wallets make their phrases. Raises ConfigError."""
+    try:
+        return frozenset(SEED_WORDS_FILE.read_text(encoding="ascii").split())
+    except (OSError, ValueError) as error:
+        raise ConfigError(f"{SEED_WORDS_FILE} can't be read: {error}", fix="Install memoryd again.") from error
+
+
+def _listed(text: str) -> Iterator[Found]:
+    """Yield runs of twelve or more words that are all in the list for seed phrases, numbered or not, whatever is around them."""
+    listed = _seed_words()
+    if len(listed.intersection(_LISTED_WORD.findall(text.lower()))) < _SHORTEST_SEED - 2:
+        return
+    start = end = number = 0
+    for match in _LISTED_WORD.finditer(text):
+        joined = match.start() - end <= _FARTHEST_LISTED and _BETWEEN_LISTED.fullmatch(text, end, match.start())
+        if match[0].lower() in listed and (joined or not number):
+            start, end, number = match.start() if not number else start, match.end(), number + 1
+            continue
+        if number >= _SHORTEST_SEED:
+            yield start, end, "seed-phrase"
+        start, end, number = (match.start(), match.end(), 1) if match[0].lower() in listed else (0, 0, 0)
+    if number >= _SHORTEST_SEED:
+        yield start, end, "seed-phrase"
+
+
+_FARTHEST_LISTED = 12
+
+
 def _seeds(scanned: ScannedText) -> Iterator[Found]:
+    yield from _listed(scanned.text)
     text, done = scanned.text, 0
     for at in scanned.positions(_SEED_STEMS):
         scanned.deadline.check()
@@ -972,7 +1030,7 @@ def _without_scheme(text: str) -> Iterator[Found]:
 _VERSION = re.compile(r"v?\d+(?:\.\d+){0,3}(?:-[a-z]+)?$|latest$")
 
 _ASSIGNED = re.compile(
-    r"(?:(?<=\n)|(?<=[\s;])|\A)(?:export |set |ENV |ARG |- )?(?P<name>[A-Za-z][A-Za-z0-9_.-]{0,60}?[_.-])?(?P<key>PASS|PASSWORD|PASSWD|PASSPHRASE|PWD|PW|PAT|PASSWORT|PASSCODE|SECRET|TOKEN|KEY|CREDENTIALS?|CREDS|AUTH|SALT|DSN|COOKIE|PIN|SECRET_KEY|API_?KEY)"
+    r"(?:(?<=\n)|(?<=[\s;])|\A)(?:export |set |ENV |ARG |- )?(?P<name>[A-Za-z][A-Za-z0-9_.-]{0,60}?[_.-])?(?P<key>PASS|PASSWORD|PASSWD|PASSPHRASE|PWD|PW|PAT|PASSWORT|PASSCODE|SECRET|TOKEN|KEY|CREDENTIALS?|CREDS|AUTH|SALT|PEPPER|DSN|COOKIE|PIN|SECRET_KEY|API_?KEY)"
     r"(?P<more>_(?:BASE|PROD|DEV|STAGING|LIVE|OLD|NEW|PART|\d|[A-F](?![A-Z])))?[ \t]{0,2}(?:=|:=|\?=)[ \t]{0,2}(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n]{4,200}|[^\s\"'`;|<>]{4,200}))(?(quote)(?P=quote))(?=\s|$|;)",
     re.IGNORECASE,
 )
@@ -997,7 +1055,7 @@ _SETTINGS = frozenset(
 )
 
 
-_ASSIGNED_WORDS = frozenset("pass pwd pw _pat secret token key cred auth salt dsn cookie pin".split())
+_ASSIGNED_WORDS = frozenset("pass pwd pw _pat secret token key cred auth salt pepper dsn cookie pin".split())
 
 
 def _names(text: str) -> Iterator[Found]:
@@ -1048,7 +1106,7 @@ def _is_assigned(name: str, key: str, value: str, upper: bool, quoted: bool, tig
             and "." not in value
             and bool(name)
             and not is_predicate(value)
-            and key in ("SECRET", "CREDENTIALS", "SALT")
+            and key in ("SECRET", "CREDENTIALS", "SALT", "PEPPER")
         )
     if "_" in value and value.replace("_", "").isalpha() and (value.islower() or value.isupper()):
         return False
