@@ -440,7 +440,7 @@ def rounds() -> Iterator[Sample]:
     """
     kind = ""
     for line in ROUNDS.read_text(encoding="utf-8").splitlines():
-        if line.startswith("# "):
+        if _HEADING.fullmatch(line):
             kind = line[2:]
         elif line.startswith("= "):
             yield Sample(f"{kind}, harmless", _written(line[2:]))
@@ -450,6 +450,7 @@ def rounds() -> Iterator[Sample]:
             yield Sample(kind, text.replace("⟦", "").replace("⟧", ""), tuple(part for part in needles if part.strip()))
 
 
+_HEADING = re.compile(r"# (?:round \d{1,3}|hard)")
 _NEEDLE = re.compile("⟦([^⟧]{1,400})⟧")
 
 

@@ -31,8 +31,8 @@ from memoryd.daydream.secret_network import BUCKETS, NETWORK_FILE, NearWords, Ne
 from memoryd.daydream.secret_values import LETTERS_FILE, letter_sequences, load_letters
 
 HIDDEN, EPOCHS, BATCH, RATE, DECAY = 32, 9, 512, 3e-3, 1e-5
-WINDOW, WINDOWS, FROM_A_WINDOW = 1_500, 2_500, 25
-SUFFIXES = frozenset(".md .rst .py .txt .ts .go .yml .yaml .toml .sh .conf .json".split())
+WINDOW, WINDOWS, FROM_A_WINDOW = 1_500, 4_000, 25
+SUFFIXES = frozenset(".md .rst .py .txt .ts .tsx .js .mjs .go .yml .yaml .toml .sh .conf .json .html".split())
 LIMIT = 0.65
 GLOSSARY = Path(__file__).parent.parent / "memoryd" / "language" / "glossary.txt"
 SIGNS = "!#$%&*?@^~+-_.,;:|()[]/"

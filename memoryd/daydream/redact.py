@@ -234,7 +234,8 @@ def _replace(rule: SecretRule, scanned: ScannedText, finds: _Finds) -> str:
         scanned.deadline.check()
         if start < at or (match := rule.pattern.match(text, start)) is None:
             continue
-        if (changed := put(match)) != match[0]:  # A rejected match must not hide a secret inside it.
+        changed = put(match)
+        if changed != match[0] or "\n" not in match[0]:  # A rejected match must not hide a secret on its next line.
             out += [text[at:start], changed]
             at = match.end()
     return "".join([*out, text[at:]]) if out else text

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from memoryd.daydream.secret_values import (
     ScannedText,
     in_address,
+    is_described,
     is_expression,
     is_lookup,
     is_measure,
@@ -59,7 +60,8 @@ def find_in_context(scanned: ScannedText) -> list[Found]:
     found = [*_chosen(scanned), *_random_runs(scanned), *_outputs(scanned), *_special(scanned)]
     out: list[Found] = []
     for start, end, kind in sorted(found):
-        if (not out or start >= out[-1][1]) and MARK not in scanned.text[start:end] and not _inside_mark(scanned.text, start):
+        free = (not out or start >= out[-1][1]) and MARK not in scanned.text[start:end] and not _inside_mark(scanned.text, start)
+        if free and not is_described(scanned.text, start):
             out.append((start, end, kind))
     return out
 
@@ -254,12 +256,12 @@ OTHER_THAN_A_SECRET = re.compile(
     r"(?:\b(?:[a-z]{0,12}id(?:-\d)?|guid|hash|sha\d{0,3}|md5|digest|checksum|integrity|fingerprint|thumbprint|e?tag|nonce|cursor|after|before|next|prev|page|offset|version|commit|rev|revision|addr|address|contract|public|pub\w{0,8}|peer|(?:signature|digest)value>|x509\w{0,12}>|modulus>|"
     r"cert|certificate|issuer|subject|image|icon|font|data|src|href|url|mappings|tx|txn|block|root|h1|trace|span|request|req|upload|file|folder|drive|sheet|doc|document|chunk|asset|build|bundle|state|slug|ref|invoice|order|object|"
     r"entity|message|msg|event|thread|run|job|task|node|container|pod|instance|model|dataset|ipfs|cid|magnet|blob|layer|manifest|ksuid|ulid|nanoid|short|link|video|channel|playlist|team|board|card|design|"
-    r"branch|tag|class|package|module|ssh-rsa|ssh-ed25519|ssh-dss|ecdsa-sha2-\w{1,12}|base64,?|solana|bitcoin|btc|mint|index|on)(?:\s?key)?(?:\s(?:is|was|of|at|is at|to))?[\"']?\s{0,3}[:=#/]?\s{0,3}[\"'`(<]{0,2}|"
+    r"branch|tag|class|package|module|ssh-rsa|ssh-ed25519|ssh-dss|ecdsa-sha2-\w{1,12}|base64,?|solana|program|bitcoin|btc|mint|index|on)(?:\s?key)?(?:\s(?:is|was|of|at|is at|to))?[\"']?\s{0,3}[:=#/]?\s{0,3}[\"'`(<]{0,2}|"
     r"[/\\#?&]|sha\d{1,3}[-:/]|base64,|nonce-|h1:)$",
     re.IGNORECASE,
 )
 IS_DATA = re.compile(
-    r"_?_Z\w|AAAA[A-Z]|Qm[1-9A-HJ-NP-Za-km-z]{44}$|iVBOR|R0lGOD|PHN2Z|PD94b|/9j/|JVBERi|UEsDB|H4sI|d09G|T1RUT|AAEAAA|MII|eyJ|bafy|sha\d{3}|nonce-|"
+    r"_?_Z\w|AAAA[A-Z]|Qm[1-9A-HJ-NP-Za-km-z]{44}$|iVBOR|R0lGOD|PHN2Z|PD94b|/9j/|JVBERi|UEsDB|H4sI|d09G|T1RUT|AAEAAA|MII|eyJ|bafy|AQICAH|AgB[A-Z]|sha\d{3}|nonce-|"
     r"[a-z]{2,8}_[A-Za-z0-9]{8,24}$|[a-z]+-[a-z]+-|https?|www\.|W/|arn:|projects/",
 )
 _FILE_END = re.compile(r"\.(?:[a-z]{2,5}\d?|[a-z]\d?)$")

@@ -28,6 +28,7 @@ from memoryd.daydream.secret_values import (
     is_lookup,
     is_measure,
     is_placeholder,
+    is_strange,
     is_wordy,
     load_letters,
     looks_random,
@@ -80,7 +81,7 @@ _CLAUSE = re.compile(
 _WORD = re.compile(r"[A-Za-z]?[^\W\dA-Z_]+|[A-Z]+|\d+|[^\w\s]+")
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+|[^A-Za-z\d]+")
 _JOINED = re.compile(
-    r"[=:→：(]\s{0,3}[\"'`]?$|\b(?:is|was|ist|war|lautet|est|es|è|é|to|это|with|use|as|set|now)\s$|--?[\w-]{1,30}[ =]$",
+    r"[=:→：(]\s{0,3}[\"'`]?$|\b(?:is|was|ist|war|lautet|est|es|è|é|to|это|with|use|as|set|now)\s$|(?<!\S)--?[\w-]{1,30}[ =]$",
     re.IGNORECASE,
 )
 # Words with digits, signs or dots inside, as people choose them.
@@ -284,7 +285,13 @@ def _in_quotes(text: str, begin: int, end: int) -> Iterator[SecretCandidate]:
     for match in _QUOTED.finditer(text, begin, end):
         start, stop = match.span(match.lastindex or 0)
         quoted = text[start:stop]
-        if MARK in quoted or quoted != quoted.strip() or quoted.isdigit() or _FIELD.match(quoted):
+        if (
+            MARK in quoted
+            or quoted != quoted.strip()
+            or quoted.isdigit()
+            or _FIELD.match(quoted)
+            or _NAMES_A_FIELD.fullmatch(quoted)
+        ):
             continue
         if not is_described(text, start) and not _PUBLIC_FIELD.search(text, max(0, start - 12), start):
             yield SecretCandidate(start, stop, 1)
@@ -292,6 +299,16 @@ def _in_quotes(text: str, begin: int, end: int) -> Iterator[SecretCandidate]:
 
 # A header or an assignment in quotes: its value is a candidate of its own.
 _FIELD = re.compile(r"[A-Za-z][\w-]{1,40}: ")
+# The name of a field or method.
+_NAMES_A_FIELD = re.compile(
+    r"[A-Za-z_][A-Za-z_.-]{0,30}(?:[Pp]assword|[Tt]oken|[Ss]ecret|[Ll]ogin|[Kk]ey)[A-Za-z_.-]{0,30}\d?|(?:password|token|secret|login|key)[A-Za-z_.-]{0,30}\d?"
+)
+# Recipients, accounts and other objects of well-known services, and texts to be replaced.
+_IS_PUBLIC = re.compile(
+    r"age1[0-9a-z]{58}$|[CUTGDBW]0[0-9A-Z]{8,10}$|(?:acct|cus|pi|ch|evt|sub|price|prod|in|seti|si|usr|user|org|app|req|txn|po|card|src|pm|prj|proj|team|acc|run|job|msg|thread|asst|file|batch|ft|"
+    r"resp|call|toolu|chatcmpl|cmpl)[_-][A-Za-z0-9]{8,40}$|please[-_]|[\w-]{0,30}(?:change|replace)[-_]?(?:me|it|this)(?:[-_](?:now|in|later|please)\w{0,20})?$",
+    re.IGNORECASE,
+)
 # The public numbers of a key in JSON.
 _PUBLIC_FIELD = re.compile(r"[\"'](?:n|x|y|e|kid|x5[ct]|alg|crv|kty)[\"']\s{0,2}:\s{0,2}[\"']$")
 
@@ -301,28 +318,46 @@ def _of_token(text: str, token: re.Match[str]) -> Iterator[SecretCandidate]:
     if "redacted:" in raw or raw.startswith("redacted"):
         return
     start, end = token.span()
+    if _is_part_of_data(text, start, end):
+        return
     if in_address(text, end):
         return  # Secrets in URLs are found by their syntax.
-    end -= len(raw) - len(raw.rstrip(".,:?…"))
+    end -= len(raw) - len(raw.rstrip(".,:?…").removesuffix("**").removesuffix("__").rstrip(".,:?…"))
     joined = max(raw.find("=", 0, 32), raw.find(":", 0, 32)) + 1
     if end - start - joined >= _LONG and OTHER_THAN_A_SECRET.search(text, max(0, start + joined - 48), start + joined):
         return
-    named = joined > 0 and raw[joined - 1] == "=" and _IDENTIFIER.fullmatch(raw, 0, joined - 1)
+    named = joined > 0 and (
+        raw[joined - 1] == "=" and _IDENTIFIER.fullmatch(raw, 0, joined - 1) or is_measure(raw[joined : end - start])
+    )
     if end - start >= 4 and not named and _may_be_value(text, start, end):  # noqa: PLR2004
         yield SecretCandidate(start, end, 0)
     for sign in "=", ":", "/", "@":
         at = raw.find(sign) + 1
         near_end = at <= 0 or end - start - at < 4 or raw.startswith("://", at - 1)  # noqa: PLR2004
-        if not near_end and not is_described(text, start + at):
+        near_end = near_end or sign == "/" and len(raw) > _LONGEST_DATA_FREE
+        if not near_end and not is_described(text, start + at) and not is_measure(raw[at : end - start]):
             yield SecretCandidate(start + at, end, 3)
 
 
-_IDENTIFIER = re.compile(r"--?[a-z][\w-]{1,40}|[A-Z][A-Z0-9_]{2,60}|[A-Za-z]{3,40}(?:[_.-][A-Za-z]{2,30}){0,6}")
+def _is_part_of_data(text: str, start: int, end: int) -> bool:
+    """Return whether a token is a part of a run that is too long for a secret, such as an image in base64."""
+    if end - start <= _LONGEST_DATA_FREE:
+        return False
+    before, after = text[max(0, start - 1) : start], text[end : end + 1]
+    return any(c.isalnum() or c in "+/_-=" for c in before + after if not c.isspace())
+
+
+_IDENTIFIER = re.compile(r"--?[a-z][\w-]{1,40}|[A-Z][A-Z0-9_]{2,60}|_?[A-Za-z]{2,40}(?:[_.-][A-Za-z]{2,30}){0,6}")
 
 
 def _may_be_value(text: str, start: int, end: int) -> bool:
     value = text[start:end]
-    if is_described(text, start) or text.startswith("${", start - 2) or _PUBLIC_FIELD.search(text, max(0, start - 12), start):
+    if (
+        is_described(text, start)
+        or text.startswith("(", end)
+        or _IS_PUBLIC.match(value)
+        or _PUBLIC_FIELD.search(text, max(0, start - 12), start)
+    ):
         return False
     if not any(c.isalpha() for c in value):
         return False  # Codes and PINs are found by their words.
@@ -331,7 +366,9 @@ def _may_be_value(text: str, start: int, end: int) -> bool:
     line = text.rfind("\n", max(0, start - _AROUND), start) + 1
     if line and not text[line:start].strip() and text[line - 2 : line - 1] not in _OPENS_A_LINE:
         return False  # A value alone on its line belongs to the previous line only if that line is incomplete.
-    if not value.isalpha() or not (value.islower() or value.istitle() or value.isupper()):
+    if "\x1b" in value or value.count("/") > 1 and is_wordy(value) or value.count("\\") > 1:
+        return False
+    if not value.isalpha() or is_strange(value):
         return True
     return _JOINED.search(text, max(0, start - 32), start) is not None
 

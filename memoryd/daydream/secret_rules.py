@@ -74,6 +74,11 @@ def _accept_no_lookup(match: re.Match[str]) -> bool:
     return not is_placeholder(match["secret"]) and not is_lookup(match["secret"])
 
 
+def _accept_login(match: re.Match[str]) -> bool:
+    """Reject the default credentials of local services, whose name and password are the same."""
+    return _accept_value(match) and match["user"].casefold() != match["secret"].casefold()
+
+
 def _accept_typed(match: re.Match[str]) -> bool:
     """Accept a value on a command line, in quotes or in an element, where a word with dots or capitals is no expression."""
     return not is_placeholder(match["secret"]) and not is_expression(match["secret"])
@@ -437,7 +442,7 @@ def _accept_base64(match: re.Match[str]) -> bool:
         data = base64.b64decode(value[:400][: len(value[:400]) // 4 * 4], validate=True)
     except (binascii.Error, ValueError):
         return False
-    return _SECRET_BYTES.match(data) is not None
+    return _SECRET_BYTES.match(data) is not None and not is_placeholder(value)
 
 
 _SECRET_BYTES = re.compile(
@@ -789,7 +794,7 @@ RULES: tuple[SecretRule, ...] = (
         r"://(?P<secret>[^\s:/@'\"<>`?#]{16,300})(?::(?:x-oauth-basic|x-token-auth)?)?@(?=[\w\[$])",
         _accept_url_key,
     ),
-    _rule("password", "<user@>", r"://[^\s:/'\"<>`]{0,100}:(?P<secret>[^\s/'\"<>`]{1,200})@(?=[\w\[$])", _accept_value),
+    _rule("password", "<user@>", r"://(?P<user>[^\s:/'\"<>`]{0,100}):(?P<secret>[^\s/'\"<>`]{1,200})@(?=[\w\[$])", _accept_login),
     # A slash should be encoded here, but base64 is often pasted without encoding.
     _rule(
         "password",
@@ -1787,6 +1792,9 @@ RULES: tuple[SecretRule, ...] = (
             for part in re.findall(r"[\"']([^\"']{1,100})[\"']", match["secret"])
         ),
         stems="key token secret pass pwd",
+    ),
+    _rule(
+        "key", "ac <twilio>", r"\bAC[0-9a-f]{32}\W{1,6}(?:\w{1,12}\W{1,4}){0,2}(?P<secret>[0-9a-f]{32})(?!\w)", ignore_case=False
     ),
     # Prose
     _rule(

@@ -51,7 +51,7 @@ _PREDICATE_ENDING = re.compile(
 _TEMPLATE = re.compile(
     r"^[$%<{(&@*\[]|\$\{|\$\(|\{\{|%\(|\.\.\.|…|[()]|\*{3}|•{3}|x{4,}|^(?:your|my|the|some|dein|ihr|insert|enter|put|votre|tu)[-_ ]|"
     r"[-_](?:here|goes[-_]here|placeholder)$|^(?:ex|s)ample[-_]|change[-_]?(?:me|it|this)|^replace[-_]|^dummy|^fake[-_]?(?:key|token|password|secret)|"
-    r"^example|EXAMPLE(?:KEY)?$|example[-_]?(?:key|token|secret|password)$|^12345|^abc123$|^test[-_]?(?:key|token|secret|password)|^not[-_]a[-_]|^ENC\[|^!vault|^\{cipher\}|^sealed:",
+    r"^example|EXAMPLE(?:KEY)?$|example[-_]?(?:key|token|secret|password)$|^12345|^abc123$|^test[-_]?(?:key|token|secret|password)|^not[-_]a[-_]|^(?:process\.env|import\.meta|os\.(?:environ|getenv)|System\.getenv|ENV\[|secrets\.[A-Z])|^!{1,2}[a-z]|^ENC\[|^!vault|^\{cipher\}|^sealed:",
     re.IGNORECASE,
 )
 _DOTTED = re.compile(r"^[a-z]{2,20}(?:\.[a-z0-9]{2,20})+$", re.IGNORECASE)
@@ -92,10 +92,16 @@ _HASHED = re.compile(r"^(?:sha\d{1,3}|md5|blake2\w?)[-:_=]", re.IGNORECASE)
 _LONG = 200
 
 
+# "user:pass", "user:password", "username:password", "Aladdin:open sesame" and "foo:bar" in base64
+_EXAMPLE_LOGINS = frozenset(
+    "dXNlcjpwYXNz dXNlcjpwYXNzd29yZA== dXNlcm5hbWU6cGFzc3dvcmQ= QWxhZGRpbjpvcGVuIHNlc2FtZQ== Zm9vOmJhcg==".split()
+)
+
+
 def is_placeholder(value: str) -> bool:
     """Return whether a value is a placeholder, such as a type, a template, a path, or a lookup of something else."""
     bare = value.strip("\"'`<>[]{}().,;:!?-_ ").casefold()
-    if not bare or bare in _NOT_VALUES or len(set(bare)) <= 2:
+    if not bare or bare in _NOT_VALUES or value in _EXAMPLE_LOGINS or len(set(bare)) <= 2:
         return True
     head = value[:_LONG]
     if _BASE64.fullmatch(head) and not is_wordy(head):
@@ -109,7 +115,7 @@ def is_placeholder(value: str) -> bool:
 
 # Names of algorithms with a number, such as "bcrypt12" and "jwt-rs256".
 _ALGORITHM = re.compile(
-    r"(?:jwt|oauth|scram|hmac|aes|rsa|ecdsa|ecdh|bcrypt|scrypt|argon2?i?d?|pbkdf2?|sha|md|blake|chacha|[rhep]s)"
+    r"(?:u?int|float|byte)(?:8|16|32|64|128)(?:array|_t)?|(?:jwt|oauth|scram|hmac|aes|rsa|ecdsa|ecdh|bcrypt|scrypt|argon2?i?d?|pbkdf2?|sha|md|blake|chacha|[rhep]s)"
     r"[-_]?(?:sha|rs|hs|es|ps|gcm|cbc|v)?[-_]?\d{0,4}(?:-?(?:gcm|cbc|ctr))?",
     re.IGNORECASE,
 )
@@ -160,8 +166,13 @@ _DESCRIBES = frozenset(
     expiry expires expiration lifetime timeout age header headers prefix suffix length len size min max minimum maximum count rotation days hours minutes seconds field fields format
     label strategy hasher driver drivers store provider providers version versions enabled required arn selector placeholder issuer audience scope scopes kind role roles title description
     template pattern regex rule rules limit bits encoding env source column table param parameter status state method methods grant message error reader helper resolver factory class handler
-    namespace annotation bucket region location cipher curve digest""".split()
+    namespace annotation bucket region location cipher curve digest complexity strength entropy history requirement requirements confirmation hint message text help tooltip query statement sql
+    hash checksum fingerprint thumbprint integrity etag enc encrypted hashed sealed""".split()
 )
+
+
+# Cookies that only count visitors
+_OF_ANALYTICS = frozenset((("ga",), ("gid",), ("gat",), ("fbp",), ("fbc",), ("gcl", "au"), ("hjid",), ("utma",), ("utmz",)))
 
 
 def name_before(text: str, start: int) -> tuple[str, ...]:
@@ -189,10 +200,40 @@ def is_described(text: str, start: int) -> bool:
             return True
     if _PGP_ID.match(text, start) and _OF_PGP.search(text, max(0, start - 60), start):
         return True
-    words = name_before(text, start)
+    if text.startswith("${", max(0, start - 2)) or _FOR_EXAMPLE.search(text, max(0, start - 40), start):
+        return True
+    return _is_described_by(name_before(text, start), text, start)
+
+
+_FOR_EXAMPLE = re.compile(
+    r"(?:\bsuch as|\bpasswords like|\bfor example|\be\.g\.|\bz\. ?B\.|\bzum Beispiel|\bwie etwa|\bpar exemple|\bpor ejemplo|\bad esempio|например|"
+    r"\b(?:sequence|resume|page|pagination|continuation|sync|cursor|delta|watch)[ -]token\W{1,4}(?:\w{1,10}\W{1,4})?)[:,]?\s{0,2}[\"'`„“(]{0,2}$",
+    re.IGNORECASE,
+)
+_OF_PAGES = frozenset(
+    "page next continuation sequence sync resume cursor pagination starting delta skip prev previous last".split()
+)
+_OF_ELEMENTS = frozenset((("name",), ("id",), ("for",), ("class",), ("type",), ("testid",), ("autocomplete",)))
+_PLAIN_NAME = re.compile(r"[A-Za-z][A-Za-z_.-]{0,60}\d{0,2}(?=[\"'\s>])")
+
+
+def _is_described_by(words: tuple[str, ...], text: str, start: int) -> bool:
+    """Return whether the words of a name show that its value is not a credential."""
+    if words in _OF_ANALYTICS or words in _OF_ELEMENTS and _PLAIN_NAME.match(text, start) is not None:
+        return True
     if words[-2:] in (("existing", "secret"), ("pull", "secret"), ("pull", "secrets"), ("tls", "secret")):
         return True
-    if len(words) < 2 or words[-1] not in _DESCRIBES:  # noqa: PLR2004
+    if (
+        words[-3:-1] == ("web", "socket")
+        or words[-2:-1] == ("sha",)
+        or words[-1:] in (("digest",), ("md5",), ("integrity",), ("checksum",))
+    ):
+        return True
+    if len(words) < 2:  # noqa: PLR2004
+        return False
+    if words[-1] in ("token", "key") and words[-2] in _OF_PAGES or words[0] in ("hashed", "encrypted", "sealed"):
+        return True
+    if words[-1] not in _DESCRIBES:
         return False
     return words[-1] not in ("id", "ids") or words[-2] not in ("session", "sess", "secret", "connect")
 

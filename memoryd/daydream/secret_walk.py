@@ -273,6 +273,8 @@ def _behind(text: str, at: int, asked: ValueRequirement, loose: bool) -> tuple[i
     end, way, prose = at, _Way(loose), _ARTICLE.search(text, max(0, at - 40), at) is not None
     for token in islice(_TOKEN.finditer(text, at, at + _REACH), _MAX_TOKENS):
         between, raw = text[end : token.start()], token[0]
+        if not between and raw[0] == "." and end == at:
+            return None  # An attribute or a longer key.
         if between != " " and (
             ";" in between
             or "," in between
@@ -420,7 +422,8 @@ _DIGIT = re.compile(r"\d")
 # Cookies that only count visitors
 _OF_ANALYTICS = re.compile(r"_(?:ga|gid|gat|gcl|fbp|fbc|hj|utm|pk_id)\w{0,20}=")
 _NAME_OF_ONE = re.compile(
-    r"[\w.]{0,60}?(?:password|passwd|passphrase|pass|pwd|pw|token|secret|key|auth)s?_?\d{0,2}[:;)]?", re.IGNORECASE
+    r"[\w.]{0,60}?(?:password|passwd|passphrase|pass|pwd|pw|token|secret|key|auth)s?(?:_?\d{0,2}|_?(?:field|input|label|box|hint|error|form|placeholder)\d?)[:;)]?",
+    re.IGNORECASE,
 )
 
 
