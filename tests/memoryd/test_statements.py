@@ -293,3 +293,38 @@ def test_values_agree_however_a_date_a_length_of_time_or_a_frequency_is_written(
 def test_an_address_is_no_other_value_of_a_quantity() -> None:
     old, new = Assertion("The gateway answers at 10.0.0.7."), Assertion("The gateway answers within 7 s.")
     assert RULES.compare(old, new).relation not in CONFLICTS
+
+
+SHORT = (
+    "Deploys go through Jenkins.",
+    "The wiki is on Gitea.",
+    "Uploads are scanned twice.",
+    "Invoices are numbered per year.",
+    "Reviews of the backend are done by Ana.",
+)
+CHANGES = (
+    "We replaced Kong with Envoy as the API gateway.",
+    "We migrated from npm to pnpm, use pnpm to install packages.",
+    "Ya no usamos Redis para la caché, ahora usamos Valkey.",
+    "前端不再用 Webpack，改用 Vite 打包。",
+    "The job queue no longer runs on Redis, it runs on NATS now.",
+)
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_ends_nothing_that_is_about_something_else(reader: Comparer, change: str) -> None:
+    for text in (*SHORT, *(other for other in CHANGES if other != change)):
+        found = reader.compare(Assertion(text, by_user=True), Assertion(change, by_user=True))
+        assert found.relation not in (Relation.REPLACES, Relation.CONTRADICTS, Relation.SAME), (text, found)
+
+
+def test_a_change_ends_what_it_is_about(reader: Comparer) -> None:
+    earlier = (
+        "The API gateway is Kong.",
+        "Use npm to install packages.",
+        "Usamos Redis para la caché.",
+        "前端用 Webpack 打包。",
+        "The job queue runs on Redis.",
+    )
+    for old, new in zip(earlier, CHANGES, strict=True):
+        assert reader.compare(Assertion(old, by_user=True), Assertion(new, by_user=True)).relation is Relation.REPLACES, old
