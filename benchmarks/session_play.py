@@ -197,13 +197,15 @@ def step(log: Log, stage: Stage, transcript: Path, last: tuple[int, int] | None 
     stage.event("SessionEnd", f"{NEXT}-{log.name}", transcript.with_name("next.jsonl"))
 
 
-def sheet(log: Log, offer: Offer, number: int) -> str:
-    """Return the Markdown for one offer, which the player of the model reads."""
+def sheet(log: Log, offer: Offer, number: int, returned: str) -> str:
+    """Return the Markdown for one offer, which the player of the model reads. `returned` is the result of the last call."""
     head = f"# {log.name}, offer {number}\n\nAnswer into {number:02d}.json beside this file. See TOOL.md.\n"
     if not offer.number:
         return f"{head}\n## A new session of the project starts. You saw nothing of the last. Memory adds:\n\n{offer.text}\n"
     shown = render(Passage(tuple(map(_brief, offer.turns)), cwd=log.cwd), SHOWN_TOKENS)
     prompt = offer.prompt[:PROMPT_CHARACTERS]
+    if returned:
+        head += f"\n## Your last call of `settle` returned\n\n{returned}\n"
     return (
         f"{head}\n## The conversation since the last offer (shortened; the model has it whole)\n\n{shown}\n"
         f"\n## Now the user sends prompt {offer.number}\n\n{prompt}\n\n## Memory adds to it\n\n{offer.text}\n"
@@ -296,7 +298,8 @@ def _go_on(stage: Stage, log: Log, place: Path, played: Played) -> None:
     for offer in steps:
         played.offers, played.last = played.offers + 1, (offer.number, offer.line)
         page = place / f"{played.offers:02d}.md"
-        page.write_text(sheet(log, offer, played.offers), "utf-8")
+        returned = [entry for entry in played.results if entry["offer"] == played.offers - 1]
+        page.write_text(sheet(log, offer, played.offers, json.dumps(returned) if returned else ""), "utf-8")
         if not page.with_suffix(".json").exists():
             return
         _apply(stage, page.with_suffix(".json"), played)

@@ -40,7 +40,7 @@ def _content() -> Any:
 
 
 def _replaces() -> Any:
-    description = "Id of the known memory that is no longer true because of this one."
+    description = "Id of the known memory, also of one kept in this session, that is no longer true because of this one."
     return text(description, limit=MAX_REPLACES, model_limit=MAX_REPLACES)
 
 

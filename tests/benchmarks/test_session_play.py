@@ -64,6 +64,7 @@ def test_offers_are_answered_one_after_another_and_kept_by_the_product(tmp_path:
     }
     settled = next(m for m in result["memories"] if m["origin"] == "settled")
     assert settled["session"] == "shop-01" and settled["lines"] == [2]
+    assert f'"memory": "{settled["id"]}"' in first.with_name("02.md").read_text()  # So it can be replaced.
     assert result["totals"]["offers"] >= 2 and result["totals"]["ignored"] == 0
     assert result["sessions"][0]["tokens"] >= token_count(block)
     assert play(folder, [log])["memories"] == json.loads((folder / "memories.json").read_text()) != []
