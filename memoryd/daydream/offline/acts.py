@@ -567,7 +567,7 @@ def _strong(core: str) -> Act | None:
 
 
 # "The log says: always …" reports the words of someone or something else.
-_QUOTES = later(r"\b(?:says?|said|tells?|told|reads|wrote|prints|claims)\b[^.!?]{0,20}[:,]?\s*$|\b(?:says?|said|prints)\s*:", _I)
+_QUOTES = later(r"\b(?:says?|said|tells?|told|reads|wrote|prints|claims|complains|warns)\b[^.!?]{0,20}[:,]?\s*$|\b(?:says?|said|prints|complains|warns)\s*:", _I)
 
 
 def _from_clause(core: str, rule: str) -> str:
@@ -607,7 +607,7 @@ def _weak(core: str) -> Act | None:
         )
     ):
         return _rule(core, "stated as a rule")
-    if _DONT_LASTING.match(core) and size(core) >= 4:
+    if _DONT_LASTING.match(core) and size(core) >= 4 and not re.search(r", (?:I|I'm|I've|my)\b", core):
         return _rule(core, "stated as a rule")
     if _STYLE.match(core) and size(core) >= 4:
         return _rule(core, "says how things are written")

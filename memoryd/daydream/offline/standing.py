@@ -90,6 +90,13 @@ _DONT_USE = later(
     r"non us(?:are|i)|не используй(?:те)?|(?:verwende|benutze|nutze)\b.{0,40}nicht)\s",
     _I,
 )
+_FLAG = later(r"(?<![\w-])--?[a-zA-Z]\w*")
+# "Don't use sudo" is about a tool, "don't reboot the machine" is about a step.
+_AVOIDS = later(
+    r"^(?:please )?(?:don'?t|do not|never|avoid|stop) (?:ever )?(?:use|using)\b|^(?:bitte )?(?:verwende|benutze|nutze) kein|^n'utilise|"
+    r"^no us(?:es?|ar)\b|^não us(?:e|ar)\b|^non usare\b|^не используй",
+    _I,
+)
 # Subjects in the plural, with which a sentence describes how things are done.
 _KINDS_OF_THINGS = later(
     r"^(?:(?:new|all|our|git|unit|integration|e2e|custom|helm|react|vue|shell|bash|python|sql|db|database|feature|neue|"
@@ -149,6 +156,7 @@ _PASSING = later(
 _CLAUSE = later(r"[,;:—–]|\s-\s|\bbecause\b|\bsince\b|\bweil\b")
 # Something that only this conversation makes clear.
 _POINTED = later(
+    r"\b(?!edit|touch|change|modify|delete|commit|read)\w{2,20} (?:it|them) (?:with|to|in|into|on|from|as|via|for|instead)\b|"
     r"\b(?:for|in|with|on|to|from|of) (?:this(?! (?:machine|repo|project|codebase|host|server))|that|it|them|these|those)\b|"
     r"\b(?:use|run|fix|start|call|move|put|make|do|keep|leave|show|try|create|build|need|see|get|want) (?:it|them|that|this)\b|"
     r"\bthe (?:new|old|current|other|same|feature|test|login|next|last) \w|, only (?:the )?[\w/]{1,40}$|"
@@ -260,6 +268,7 @@ def _is_general(core: str, check: Check) -> bool:
             return bool(check.instead) or len(check.words) > 1
         if check.branch and (_NO_SUCH.match(core) or (_DONT.search(core) and _DIRECTLY.search(core))):
             return True
-        flagged = all(" -" in word or not _EVERYDAY.match(word) for word in check.words)
-        return flagged and bool(_NO_SUCH.match(core) or _DONT_USE.match(core))
+        if not all(" -" in word or not _EVERYDAY.match(word) for word in check.words):
+            return False
+        return bool(_NO_SUCH.match(core) or _AVOIDS.match(core) or (_DONT_USE.match(core) and _FLAG.search(core)))
     return bool(_NO_SUCH.match(core) or _SWAPPED.search(core))

@@ -77,6 +77,18 @@ kein yarn install, das dauert zu lange
 le script ne doit pas appeler npm
 no toques src/cart.ts
 别推送，CI 还是红的
+don't reboot the machine
+don't delete the branches
+don't switch to main, I have changes
+don't run ./ship.sh
+don't import it from lodash
+install it with uv instead of pip
+squash merge it
+create no new file
+use dayjs instead of moment in the invoice
+eslint complains: Unexpected debugger, never use it
+everything in legacy/ can go
+all imports of moment must be replaced
 """
 
 
