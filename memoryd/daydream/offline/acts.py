@@ -567,7 +567,11 @@ def _strong(core: str) -> Act | None:
 
 
 # "The log says: always …" reports the words of someone or something else.
-_QUOTES = later(r"\b(?:says?|said|tells?|told|reads|wrote|prints|claims|complains|warns)\b[^.!?]{0,20}[:,]?\s*$|\b(?:says?|said|prints|complains|warns)\s*:", _I)
+_QUOTES = later(
+    r"\b(?:says?|said|tells?|told|reads|wrote|prints|claims|complains|warns)\b[^.!?]{0,20}[:,]?\s*$|"
+    r"\b(?:says?|said|prints|complains|warns)\s*:",
+    _I,
+)
 
 
 def _from_clause(core: str, rule: str) -> str:

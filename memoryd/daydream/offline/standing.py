@@ -93,7 +93,8 @@ _DONT_USE = later(
 _FLAG = later(r"(?<![\w-])--?[a-zA-Z]\w*")
 # "Don't use sudo" is about a tool, "don't reboot the machine" is about a step.
 _AVOIDS = later(
-    r"^(?:please )?(?:don'?t|do not|never|avoid|stop) (?:ever )?(?:use|using)\b|^(?:bitte )?(?:verwende|benutze|nutze) kein|^n'utilise|"
+    r"^(?:please )?(?:don'?t|do not|never|avoid|stop) (?:ever )?(?:use|using)\b|^(?:bitte )?(?:verwende|benutze|nutze) kein|"
+    r"^n'utilise|"
     r"^no us(?:es?|ar)\b|^não us(?:e|ar)\b|^non usare\b|^не используй",
     _I,
 )
