@@ -162,7 +162,7 @@ class SettleDoor:
                 continue
             turn, content = passage.turns[at], settled.content or rules[at]
             if settled.keep and is_users(content, settled.polarity or Polarity.DO, [turn], passage):
-                check = accepted(settled.check, said_by_user([turn]))
+                check = accepted(settled.check, content, said_by_user([turn]))
                 yield rules[at], MemoryItem(content, kind=settled.kind or Kind.RULE, source=Source.USER, check=check)
 
 

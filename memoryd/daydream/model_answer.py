@@ -665,7 +665,7 @@ def _candidate(proposal: ProposedMemory, turns: Sequence[Turn], source: Source, 
 def _with_check(candidate: Candidate, proposed: Any, turns: Sequence[Turn]) -> Candidate:
     if not proposed or candidate.source is not Source.USER or candidate.kind not in _CHECKED:
         return candidate
-    return replace(candidate, check=proposed_checks.accepted(proposed, said_by_user(turns)))
+    return replace(candidate, check=proposed_checks.accepted(proposed, candidate.content, said_by_user(turns)))
 
 
 def said_by_user(turns: Sequence[Turn]) -> str:

@@ -29,6 +29,7 @@ from memoryd.core.errors import InputError
 from memoryd.core.text import keywords
 from memoryd.core.tool_calls import ToolCall
 from memoryd.daydream.redact import redact
+from memoryd.guard.compile import compile_rule
 from memoryd.guard.described import (
     TESTS_IN,
     Described,
@@ -46,8 +47,10 @@ from memoryd.guard.messages import ALTERNATIVES
 from memoryd.guard.rules.words import FORBID
 from memoryd.guard.vocabulary import PROGRAMS, SUBCOMMANDS
 from memoryd.language import read
+from memoryd.language.stems import roots
 
 MAX_ENTRY = 80
+MIN_SHARED = 0.3  # Share of a rule's words that a sentence of the user has at least if it is about the rule.
 CURRENT = "<current>"  # The branch of a rule that allows no other.
 # A rule that would be violated by more of the ordinary calls below than these is no rule about certain calls.
 MAX_COMMANDS, MAX_EDITS = 3, 4
@@ -94,11 +97,12 @@ _WANTS = re.compile(r"\b(?:use|using|prefer|always|only|stick|switch to|go with|
 _FORBIDS = frozenset({CheckKind.COMMAND, CheckKind.PATH, CheckKind.CONTENT})
 
 
-def accepted(proposed: Any, said: str) -> Check | None:
+def accepted(proposed: Any, rule: str, said: str) -> Check | None:
     """Return the check to store with a rule, or None if there is none, or a part of it is not the user's.
 
     Args:
         proposed: A model's answer: objects with the keys of `PROPOSED_FIELDS`. A call that one of them matches breaks the rule.
+        rule: The rule as it is kept. What the offline compiler adds to the proposal from it is stored, too.
         said: What the user said of the rule, without quotes, questions and suppositions.
     """
     if not isinstance(proposed, list | tuple) or not 1 <= len(proposed) <= MAX_ALSO + 1:
@@ -110,7 +114,37 @@ def accepted(proposed: Any, said: str) -> Check | None:
         if check is None or not _is_acceptable(check, said, described):
             return None  # A part of what a model meant may be the opposite of the whole, as with a missing exception.
         found.append(check)
-    return replace(found[0], also=tuple(found[1:]))
+    compiled = compile_rule(_own_words(rule, said)) or compile_rule(rule)
+    more = [part for part in compiled.parts() if _adds_to(part, found)] if compiled else []
+    return replace(found[0], also=tuple(dict.fromkeys([*found[1:], *more]))[:MAX_ALSO])
+
+
+def _own_words(rule: str, said: str) -> str:
+    """Return the user's sentences about the rule. A model's sentence is read less often than what the user wrote."""
+    about = roots(rule)
+    return " ".join(line for line in said.splitlines() if len(about & roots(line)) >= MIN_SHARED * len(about))
+
+
+def _adds_to(part: Check, found: Sequence[Check]) -> bool:
+    """Return whether a compiled check says the same kind of thing as a proposed one in further words.
+
+    The compiler knows more names of what the user described. Where it understood something else, or something wider, the
+    model is right more often.
+    """
+    if part in found or any(part.instead in check.words or check.instead in part.words for check in found):
+        return False
+    return any(_shape(part) == _shape(check) and not _is_wider(part, check) for check in found)
+
+
+def _shape(check: Check) -> tuple[object, ...]:
+    within = check.kind is not CheckKind.PATH and bool(check.paths)
+    return check.kind, bool(check.unless), bool(check.branch), within, check.access, check.new, check.form, check.imports
+
+
+def _is_wider(part: Check, check: Check) -> bool:
+    """Return whether a compiled check lacks an exception of the proposed one, or has only the beginning of its commands."""
+    begins = any(word.startswith(f"{short} ") for short in part.words for word in check.words)
+    return begins or not set(check.unless) <= set(part.unless)
 
 
 def _is_acceptable(check: Check, said: str, described: Described) -> bool:

@@ -185,7 +185,7 @@ class Settler:
             reason="settled by the session's model",
             asked_as=answer.asked_as or item.asked_as,
             replaces=(answer.replaces,) if answer.replaces else (),
-            check=accepted(answer.check, said_by_user(said)) if answer.check and source is Source.USER else None,
+            check=accepted(answer.check, content, said_by_user(said)) if answer.check and source is Source.USER else None,
         )
         passage = Passage((), (), item.session, item.project, origin.cwd, item.evidence.transcript)
         outcome = self._keeper.keep(candidate, passage, id=id)

@@ -39,7 +39,22 @@ def test_a_check_of_the_users_words_is_stored_with_the_rule_that_the_rules_offli
     found = read(SAID, [{"kind": "command", "words": ["npm"], "instead": "pnpm", "unless": [], "call": False, "form": ""}])
     assert found.check == Check(CheckKind.COMMAND, ("npm",), instead="pnpm")
     found = read(OFF_LIMITS, [{"kind": "path", "paths": ["third_party/"]}])
-    assert found.check == Check(CheckKind.PATH, paths=("third_party/",))
+    assert found.check is not None
+    assert found.check.parts()[0] == Check(CheckKind.PATH, paths=("third_party/",))
+
+
+def test_what_the_offline_compiler_knows_in_addition_is_stored_unless_it_is_wider_or_something_else() -> None:
+    found = read(
+        "Never run docker volume prune, and never delete volumes.", [{"kind": "command", "words": ["docker volume prune"]}]
+    )
+    assert found.check is not None
+    assert all(part.kind is CheckKind.COMMAND and "docker" not in part.words for part in found.check.parts())
+    found = read("In api/ we never use lodash.", [{"kind": "content", "words": ["lodash"], "imports": True, "paths": ["api/"]}])
+    assert found.check is not None
+    assert all(part.paths == ("api/",) for part in found.check.parts())
+    found = read("Don't edit lock files.", [{"kind": "path", "files": ["lock files"]}])
+    assert found.check is not None
+    assert not found.check.also
 
 
 @pytest.mark.parametrize(
@@ -154,7 +169,7 @@ def test_nothing_but_the_users_words_becomes_a_check(said: str, check: dict[str,
 @settings(max_examples=50, deadline=None)
 def test_whatever_a_model_writes_each_entry_of_an_accepted_check_is_in_the_users_words(field: str, text: str) -> None:
     said = "Never run deploy-all on staging, and don't edit conf/live.toml."
-    found = proposed_checks.accepted([{"kind": "command", "words": ["deploy-all"], field: [text]}], said)
+    found = proposed_checks.accepted([{"kind": "command", "words": ["deploy-all"], field: [text]}], "", said)
     for entry in getattr(found, field) if found else ():
         assert all(part in said.casefold() for part in entry.casefold().replace("*", " ").rstrip("/").split())
 
@@ -163,5 +178,5 @@ def test_a_proposal_for_a_long_text_costs_linear_time() -> None:
     said = "never, hands off, leave the force push lock files and instead of " * 1_500
     check = {"kind": "command", "words": ["npm", "a b * c*d"], "instead": "pnpm", "unless": ["--x"]}
     started = time.process_time()
-    proposed_checks.accepted([check] * 9, said)
+    proposed_checks.accepted([check] * 9, "", said)
     assert time.process_time() - started < 2.0
