@@ -170,6 +170,7 @@ MIN_REWORDED = 0.2
 # A line of tool output that contains this share of a statement is its origin, unless the user said at least as much of it.
 MIN_TOOL_SUPPORT = 0.6
 LONGEST_READ = 24_000
+MIN_STEM = 3
 
 _TEXTS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
 _ENTRY: dict[str, Any] = {
@@ -204,7 +205,7 @@ _CHECKED = frozenset({Kind.RULE, Kind.PREFERENCE, Kind.DECISION})
 _FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
 _NUMBER = re.compile(r"\d+(?:[.:]\d+)*")
 _TOKEN = re.compile(r"[^\s\"'`“”‘’«»()\[\]{}<>,;!?。，；！？、（）]{1,200}")
-_CLAUSE = re.compile(r"[\n.!?;,。！？；，]+|\bbut\b|\bsondern\b")
+_CLAUSE = re.compile(rf"[\n.!?;,。！？；，]+|\bbut\b|\bsondern\b|(?={proposed_checks.INSTEAD})")
 _SENTENCE_START = re.compile(r"(?:\A|[.!?:;。！？：；]\s{0,4}|\n\s{0,4})\W{0,4}\Z")
 
 
@@ -459,9 +460,20 @@ def _takes_a_word(content: str, said: str, passage: Passage) -> bool:
     """Return whether the statement contains an uncommon word used by another speaker but not by the user."""
     code = language(content)
     missing = {root(word) for word in keywords(content) if _may_be_a_name(word, code)} - roots(said) - _plain_roots()
+    heard = {_uninflected(word) for word in roots(said)}
+    missing = {word for word in missing if _uninflected(word) not in heard}
     if not missing:
         return False
     return any(missing & roots(text) for turn in (*passage.context, *passage.turns) for text in _foreign_texts(turn))
+
+
+def _uninflected(word: str) -> str:
+    """Return a word without its English ending, so that "signed" and "logging" are the user's "sign" and "log"."""
+    stem = _ENDING.sub("", word)
+    return stem[:-1] if len(stem) > MIN_STEM and stem[-1] == stem[-2] else stem
+
+
+_ENDING = re.compile(r"(?<=\w{3})(?:ing|ed|er|es|e|s)$")
 
 
 @cache
@@ -549,10 +561,10 @@ def _lacks_a_name(content: str, said: str, folder: str) -> bool:
     heard, heard_roots = _folded(f"{said} {folder}"), roots(f"{said} {folder}")
     for match in _TOKEN.finditer(content):
         token = match.group().rstrip(".:")
-        parts = _LATIN.findall(token) if _EASTERN.search(token) else (token,)
-        if any(_is_exact(part) and not _has_word(heard, _folded(part)) and not _is_sibling(part, heard) for part in parts):
+        parts = _LATIN.findall(token) if _EASTERN.search(token) else [token]
+        if any(_is_exact(part) and not _is_heard(part, heard) for part in parts):
             return True
-        if len(parts) != 1 or parts[0] != token:
+        if _EASTERN.search(token):
             continue  # Such a language writes names without spaces around them.
         begins = _SENTENCE_START.search(content, max(0, match.start() - 12), match.start())
         if _is_capitalised(token) and not begins and token.casefold() not in _NOUNS and not roots(token) <= heard_roots:
@@ -569,6 +581,11 @@ _NOUNS = frozenset(
     " formatierung stelle nutzer".split()
 )
 """German nouns of every project. They are written with a capital without being names."""
+
+
+def _is_heard(name: str, heard: str) -> bool:
+    singular = name[:-1] if re.fullmatch("[A-Z]{2,6}s", name) else name  # "PRs"
+    return _has_word(heard, _folded(name)) or _has_word(heard, _folded(singular)) or _is_sibling(name, heard)
 
 
 def _is_sibling(token: str, heard: str) -> bool:
@@ -607,12 +624,28 @@ def _has_word(text: str, word: str) -> bool:
 
 def _lacks_a_negation(content: str, polarity: Polarity, said: str) -> bool:
     """Return whether exactly one of the statement and the user's sentence prohibits or negates something."""
-    denies = polarity is Polarity.DONT or proposed_checks.denies(content)
-    if denies:  # Check each line, because the language may change within a session.
-        return not any(proposed_checks.denies(line) for line in said.splitlines())
     clauses = [clause for clause in _CLAUSE.split(said) if clause.strip()]
     best = max(clauses, key=lambda clause: support(content, clause), default="")
+    if polarity is Polarity.DONT or proposed_checks.denies(content):
+        if polarity is not Polarity.DONT and not _denies_itself(content) and _denies_itself(best):
+            return True  # "Merge without a review" is the opposite of "don't merge without a review".
+        # Check each line, because the language may change within a session.
+        return not any(proposed_checks.denies(line) for line in said.splitlines())
+    if _RESTRICTS.search(content) or _WITHOUT.search(best) and _denies_itself(best):
+        return False  # "Only via X" forbids something, too, and "run Y before X" means "never X without Y".
     return proposed_checks.denies(best) and support(content, best) == support(content, said)
+
+
+def _denies_itself(text: str) -> bool:
+    """Return whether a text negates more than what it does without."""
+    return proposed_checks.denies(_WITHOUT.sub(" ", text))
+
+
+_WITHOUT = re.compile(r"(?<![\w-])(?:without|ohne|sin|sans|sem|senza|zonder|bez|без|utan|uden)(?![\w-])", re.IGNORECASE)
+_RESTRICTS = re.compile(
+    r"(?<![\w-])(?:only|exclusively|solely|nur|ausschließlich|solo|sólo|seulement|uniquement|somente|soltanto|только)(?![\w-])",
+    re.IGNORECASE,
+)
 
 
 def _tool_lines(passage: Passage) -> list[str]:

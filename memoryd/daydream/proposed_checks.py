@@ -81,11 +81,11 @@ _SAID_OF_FORM: Mapping[Form, re.Pattern[str]] = MappingProxyType(
         Form.IMPERATIVE: re.compile(r"imperativ|present tense|past tense|präsens|gegenwart|vergangenheit"),
     }
 )
-_INSTEAD = r"(?<![\w-])(?:instead of|rather than|in place of|(?:an)?statt|anstelle)(?![\w-])"
-_CLAUSE = re.compile(rf"[\n.!?;,:]\s|[。！？；，、：]|\bbut\b|\bsondern\b|\band\b|\bund\b|(?={_INSTEAD})")
+INSTEAD = r"(?<![\w-])(?:instead of|rather than|in place of|(?:an)?statt|anstelle)(?![\w-])"
+_CLAUSE = re.compile(rf"[\n.!?;,:]\s|[。！？；，、：]|\bbut\b|\bsondern\b|\band\b|\bund\b|(?={INSTEAD})")
 # Words that forbid without a negation. "Use pnpm without npx" forbids only what follows.
 _FORBIDS_IN_PART = frozenset({"without", "ohne", "sin", "sans", "sem", "neither", "nor"})
-_FORBIDDING = re.compile(rf"{_INSTEAD}|(?<![\w-])(?:{'|'.join(sorted(FORBID - _FORBIDS_IN_PART))})(?![\w-])", re.IGNORECASE)
+_FORBIDDING = re.compile(rf"{INSTEAD}|(?<![\w-])(?:{'|'.join(sorted(FORBID - _FORBIDS_IN_PART))})(?![\w-])", re.IGNORECASE)
 _POINTS_BACK = re.compile(r"\b(?:it|its|them|that|this|these|those|there|existing|es|sie|ihn|davon|daran|dort|damit)\b")
 # A clause that forbids without an object of its own.
 _BARE = re.compile(

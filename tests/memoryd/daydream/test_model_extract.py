@@ -257,6 +257,12 @@ USERS = [
     ("No sudo. You don't need it anyway.", "Never use sudo here.", "dont", True),
     ("Edit the cart instead.", "Never edit the cart.", "dont", False),
     ("Leave the parser as it was in conf/.", "Change the parser in other/.", "do", False),
+    # A prohibition put as a duty, and the opposite of one.
+    ("dont git push without running ./check.sh first", "Run ./check.sh before every git push.", "do", True),
+    ("Don't merge without a review.", "Merge without a review.", "do", False),
+    ("Don't merge without a review.", "Never merge without a review.", "dont", True),
+    ("Always use rg instead of grep.", "Always use rg.", "do", True),
+    ("Changes to main only via PR, no direct pushes", "Change main only via PRs.", "do", True),
     # Names in languages without spaces, nouns with a capital, and names that share their beginning.
     ("mainブランチへの直接pushは禁止。", "mainブランチへの直接pushは禁止する。", "dont", True),
     ("mainブランチへの直接pushは禁止。", "masterブランチへの直接pushは禁止する。", "dont", False),
