@@ -262,7 +262,7 @@ USERS = [
     ("Don't merge without a review.", "Merge without a review.", "do", False),
     ("Don't merge without a review.", "Never merge without a review.", "dont", True),
     ("Always use rg instead of grep.", "Always use rg.", "do", True),
-    ("Changes to main only via PRs, no direct pushes", "Changes to main come only via PRs.", "do", True),
+    ("Changes to main only via PRs, no direct pushes", "Push to main only via PRs.", "do", True),
     # Names in languages without spaces, nouns with a capital, and names that share their beginning.
     ("mainブランチへの直接pushは禁止。", "mainブランチへの直接pushは禁止する。", "dont", True),
     ("mainブランチへの直接pushは禁止。", "masterブランチへの直接pushは禁止する。", "dont", False),
