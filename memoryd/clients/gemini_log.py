@@ -76,11 +76,15 @@ def session_id(path: Path) -> str:
 
 
 def project_folder(path: Path) -> str:
-    """Return the folder of the project, or an empty string: it is in a file of the project's folder of recordings.
+    """Return the folder of a recording's project, or an empty string."""
+    return folder_of(path.parent.parent if path.parent.name == "chats" else path.parent.parent.parent)
 
-    Old versions named that folder after the hash of the project's folder, which is then looked for among the known projects.
+
+def folder_of(home: Path) -> str:
+    """Return the folder of the project for which Gemini CLI keeps `home`, or an empty string: it is in a file there.
+
+    Old versions named `home` after the hash of the project's folder, which is then looked for among the known projects.
     """
-    home = path.parent.parent if path.parent.name == "chats" else path.parent.parent.parent
     try:
         return (home / ".project_root").read_text("utf-8").strip()
     except (OSError, ValueError):

@@ -17,6 +17,7 @@ from typing import Any
 import orjson
 
 from memoryd.clients.base import System
+from memoryd.clients.gemini_log import folder_of
 from memoryd.core.clock import from_iso
 from memoryd.core.db import read_only
 from memoryd.core.errors import BrokenFileError, InputError, StoreError
@@ -413,18 +414,32 @@ _CODEX_SECTIONS = {
 }
 
 
+_CODEX_SUMMARY = {"user profile": Kind.FACT, "user preferences": Kind.PREFERENCE, "general tips": Kind.FACT}
+
+
 def read_codex(path: Path) -> Reading:
-    """Read Codex's memories (memories/MEMORY.md) and its AGENTS.md. `path` is Codex's folder, or one of these files."""
-    files = [path] if path.is_file() else [path / "memories" / "MEMORY.md", path / "MEMORY.md"]
-    for file in files:
-        if file.is_file() and file.name == "MEMORY.md":
-            yield from _codex_handbook(file)
-        elif file.is_file():
-            yield from _rules_of(file)
+    """Read Codex's memories and its AGENTS.md. `path` is Codex's folder, or one of these files."""
+    files = [path]
     if path.is_dir():
-        for name in ("AGENTS.md", "AGENTS.override.md"):
-            if (path / name).is_file():
-                yield from _rules_of(path / name)
+        folders = (path / "memories", path / "memories_v2", path)
+        files = [folder / name for folder in folders for name in ("MEMORY.md", "memory_summary.md")]
+        files += [path / name for name in ("AGENTS.md", "AGENTS.override.md")]
+    for file in filter(Path.is_file, files):
+        if file.name == "MEMORY.md":
+            yield from _codex_handbook(file)
+        elif file.name == "memory_summary.md":
+            yield from _codex_summary(file)
+        else:
+            yield from _rules_of(file)
+
+
+def _codex_summary(file: Path) -> Reading:
+    """Read what is in the summary only. Beside a handbook, its preferences restate those of the handbook."""
+    wanted = set(_CODEX_SUMMARY) - ({"user preferences"} if (file.parent / "MEMORY.md").is_file() else set())
+    for statement in statements(_document(file)[1]):
+        section = statement.headings[-1].casefold() if len(statement.headings) == 1 else ""
+        if section in wanted:
+            yield Found(statement.text, statement.text, str(file), _CODEX_SUMMARY[section])
 
 
 def _codex_handbook(file: Path) -> Reading:
@@ -443,21 +458,42 @@ def _codex_handbook(file: Path) -> Reading:
         yield Found(text, text, str(file), kind, Polarity.KNOW, project, keys=(group,) if group else ())
 
 
-# Gemini: what its tool saved in GEMINI.md; the rest of that file are rules
+# Gemini: what it saved in GEMINI.md and in its private notes about projects; the rest of GEMINI.md are rules
 
 _GEMINI_SECTION = "gemini added memories"
+_POINTER = re.compile(r"(?:See\s+\S{1,400}\.md\b|\[[^\]\n]{1,200}\]\([^)\n]{1,400}\.md\))")
 
 
 def read_gemini(path: Path) -> Reading:
-    """Read the memories that Gemini CLI added to GEMINI.md, and the rules in it. `path` is the file or its folder."""
+    """Read what Gemini CLI remembered, and the rules in GEMINI.md. `path` is its folder, GEMINI.md or a project's notes."""
+    if path.name == "memory" and path.is_dir():
+        yield from _gemini_notes(path)
+        return
     file = path if path.is_file() else path / "GEMINI.md"
-    if not file.is_file():
+    notes = sorted((path / "tmp").glob("*/memory")) if path.is_dir() else []
+    if not file.is_file() and not notes:
         raise InputError(f"There is no {file}.", fix="Name GEMINI.md or the folder that contains it.")
-    for statement in statements(_document(file)[1]):
+    for statement in statements(_document(file)[1]) if file.is_file() else ():
         if statement.headings and statement.headings[-1].casefold() == _GEMINI_SECTION:
             yield Found(statement.text, statement.text, str(file), Kind.FACT)
         else:
             yield _rule(statement, file, "")
+    for folder in notes:
+        yield from _gemini_notes(folder)
+
+
+def _gemini_notes(folder: Path) -> Reading:
+    """Read the notes about a project: MEMORY.md and the files beside it, without the lines that only lead to those."""
+    project = folder_of(folder.parent)
+    for file in sorted(folder.glob("*.md")):
+        note = _note_of(file)
+        if isinstance(note, LeftOut):
+            yield note
+            continue
+        for statement in statements(note.body):
+            if not _POINTER.match(statement.text):
+                keys = tuple(statement.headings[-1:])
+                yield Found(statement.text, f"{file.name}#{statement.text}", str(file), project=project, at=note.at, keys=keys)
 
 
 # Cursor: rules in .cursor/rules/*.mdc, or .cursorrules
@@ -663,14 +699,14 @@ FORMATS: tuple[Format, ...] = (
         "codex",
         "Codex's memories",
         lambda system, cwd: [system.folder("CODEX_HOME", ".codex")],
-        lambda path: _holds(path, ["memories/MEMORY.md"]) or path.name == ".codex",
+        lambda path: _holds(path, ["memories/MEMORY.md", "memories_v2/memory_summary.md"]) or path.name == ".codex",
         read_codex,
     ),
     Format(
         "gemini",
         "Gemini's memories",
-        lambda system, cwd: [system.user_home / ".gemini"],
-        lambda path: path.name in ("GEMINI.md", ".gemini"),
+        lambda system, cwd: [system.folder("GEMINI_CLI_HOME", ".") / ".gemini"],
+        lambda path: path.name in ("GEMINI.md", ".gemini") or path.name == "memory" and _holds(path.parent, [".project_root"]),
         read_gemini,
     ),
     Format(

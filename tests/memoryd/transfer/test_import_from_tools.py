@@ -254,6 +254,39 @@ def test_codex_and_gemini_give_their_memories_and_keep_their_rules_known(desk: D
     assert "French" not in desk.governance() and "Helix" in desk.governance()
 
 
+def test_the_summary_of_codex_gives_what_its_handbook_lacks(desk: Desk, tmp_path: Path) -> None:
+    """In the form that Codex 0.171.0 asks of its model: with a handbook, or in `memories_v2` without one."""
+    summary = "v1\n\n## User Profile\n\n- Works on the shop.\n\n## User preferences\n\n- Wants small commits.\n\n"
+    summary += "## General Tips\n\n- CI is slow on Mondays.\n\n"
+    summary += "## What's in Memory\n\n### shop\n\n#### 2025-11-02\n\n- rollout_summaries/a.md\n"
+    codex = tmp_path / "codex"
+    for name in ("memories", "memories_v2"):
+        (codex / name).mkdir(parents=True)
+        (codex / name / "memory_summary.md").write_text(summary)
+    (codex / "memories" / "MEMORY.md").write_text("# Task Group: shop\n\n## User preferences\n\n- commits are small [Task 1]\n")
+    done = desk.take_in(codex)
+    assert (done["format"], done["kinds"]) == ("codex", {"preference": 2, "fact": 2}) and done["known"] == 0
+    assert set(desk.memories()) == {"Works on the shop.", "Wants small commits.", "CI is slow on Mondays.", "commits are small"}
+
+
+def test_gemini_gives_its_private_notes_about_each_project(desk: Desk, tmp_path: Path) -> None:
+    """As Gemini CLI 0.61.0 writes them, which has no tool for GEMINI.md any more."""
+    notes = tmp_path / ".gemini" / "tmp" / "shop" / "memory"
+    (notes / "skills" / "deploy").mkdir(parents=True)
+    (notes / "skills" / "deploy" / "SKILL.md").write_text("Deploy with care.\n")
+    (notes.parent / ".project_root").write_text(str(desk.folder))
+    (notes / "MEMORY.md").write_text(
+        f"# Memory\n\n- Local Postgres runs on port 5544.\n- See {notes}/release.md for releases.\n- [Tests](tests.md)\n"
+    )
+    (notes / "release.md").write_text("# Releases\n\nTags are signed with the key on the token.\n")
+    done = desk.take_in(tmp_path / ".gemini")
+    assert (done["format"], done["new"], done["rules_files"]) == ("gemini", 2, [])
+    memory = desk.memories()["Tags are signed with the key on the token."]
+    assert memory["project"] == desk.call("list_memories")["memories"][0]["project"], "the project of that folder"
+    assert "5544" in desk.governance()
+    assert desk.take_in(notes)["known"] == 2
+
+
 def test_rules_of_cursor_keep_their_description_and_globs(desk: Desk) -> None:
     rules = desk.folder / ".cursor" / "rules"
     rules.mkdir(parents=True)
