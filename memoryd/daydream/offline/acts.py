@@ -273,10 +273,20 @@ _REASON = later(
     _I,
 )
 _CHOOSES = later(
-    r"^(?:let'?s (?:go with|use|take|keep|stick (?:with|to)|do)|go with|we(?:'ll| will)? (?:go with|take|stick (?:with|"
-    r"to))|I'?(?:'d|'ll)? ?(?:go|going) with|"
+    r"^(?:let'?s (?:go with|use|take|keep|stick (?:with|to)|do)|go with|we went with|"
+    r"we(?:'ll| will)? (?:go with|take|stick (?:with|to))|I'?(?:'d|'ll)? ?(?:go|going) with|"
     r"wir nehmen|nehmen wir|on prend|prenons|partons sur|vamos (?:con|com)|usemos|vamos usar|берём|возьмём|"
     r"давай(?:те)? (?:возьмём|использу\w+)|我们用|就用|采用|選びます)",
+    _I,
+)
+# What the team tried and gave up. An attempt of the speaker alone ("I tried to restart it") belongs to the moment.
+_TRIED = later(
+    r"^we(?:'ve| have| had)? (?:already )?tried\b.{3,160}?\b(?:gave (?:it |that )?up|abandoned|rolled (?:it )?back|"
+    r"went back|dropped|did(?: not|n'?t) (?:work|scale|help)|does(?: not|n'?t) (?:work|scale|help)|failed)\b|"
+    r"^wir haben .{3,120}?(?:probiert|versucht)\b.{0,80}?\b(?:aufgegeben|verworfen|ging nicht|funktioniert(?:e)? nicht)\b|"
+    r"^(?:on a|nous avons) essayé\b.{3,160}?\b(?:abandonné|ne marche pas|n'a pas marché)\b|"
+    r"^(?:hemos probado|probamos)\b.{3,160}?\b(?:abandonamos|no funcion(?:a|ó))|"
+    r"^мы пробовали.{3,160}?(?:отказались|не (?:сработало|работает))|^我们(?:已经)?(?:试过|尝试过).{2,60}(?:放弃|行不通|不行)",
     _I,
 )
 _SWAP = later(
@@ -685,6 +695,8 @@ def _decided(core: str) -> Act | None:
         return Act(core, Kind.DECISION, Polarity.KNOW, "what has changed")
     if _CHOOSES.match(core) and _REASON.search(core) and named and size(core) >= 6:
         return Act(re.sub(r"^let'?s ", "", core, flags=_I), Kind.DECISION, Polarity.DO, "decision with its reason")
+    if _TRIED.search(core) and _REASON.search(core) and size(core) >= 8 and (named or len(keywords(core)) >= 4):
+        return Act(core, Kind.DEAD_END, Polarity.KNOW, "dead end with its reason")
     return None
 
 

@@ -100,7 +100,9 @@ _POINTS_AT = later(
 )
 # References to a place or an order of steps. An explicit rule may contain one as well ("always lint first").
 _SOFT = later(
-    r"\b(?:first|again|still|already|here|there(?!'s| is| are)|once|just|soon|later|then|(?:listed|see|the list) below|"
+    # "Nobody here" speaks of the team, not of a place in the conversation.
+    r"\b(?:first|again|still|already|(?<!nobody )(?<!no one )(?<!anyone )(?<!everyone )(?<!people )here|"
+    r"there(?!'s| is| are)|once|just|soon|later|then|(?:listed|see|the list) below|"
     r"on (?:mon|tues|wednes|thurs|fri|satur|sun)day|"
     r"zuerst|hier|dort|wieder|d'abord|ici|encore|primero|aquí|ahí|primeiro|aqui|ali|сначала|здесь|тут|уже)\b"
     r"|首先|先|这里|那里|还是|又|ここ|そこ|まず|여기|거기|먼저|(?:^|\s)또 ",

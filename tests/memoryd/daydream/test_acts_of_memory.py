@@ -401,3 +401,35 @@ def test_what_a_tool_call_can_violate_is_a_rule_once_the_user_asks_to_remember_i
 def test_a_fact_about_the_users_machine_stays_a_fact_when_it_is_remembered() -> None:
     (act,) = acts("Remember that my machine has no Docker.")
     assert act.kind is Kind.ENVIRONMENT
+
+
+@pytest.mark.parametrize(
+    ("said", "kind"),
+    [
+        ("We tried Bazel but gave up since the cache broke every week.", Kind.DEAD_END),
+        ("we tried to shard the tests, but it didn't work because the fixtures share a database", Kind.DEAD_END),
+        ("我们试过 Bazel，因为缓存每周都坏，最后放弃了", Kind.DEAD_END),
+        ("We decided against Kafka because nobody here can operate it.", Kind.DECISION),
+        ("We went with Fastify because Express has no schema validation.", Kind.DECISION),
+    ],
+)
+def test_what_the_team_gave_up_or_decided_is_kept_with_its_reason(said: str, kind: Kind) -> None:
+    (kept,) = active(talk("U: please look at the build", "A: I did.", f"U: {said}", "A: Noted."))
+    assert (kept.kind, kept.source, kept.polarity) == (
+        kind,
+        Source.USER,
+        Polarity.KNOW if kind is Kind.DEAD_END else kept.polarity,
+    )
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "I tried to restart it but it failed because the port is taken",
+        "we tried that, it didn't work because of the thing above",
+        "we tried the first one, it failed since the server was still down",
+        "we went with the second one because it looks better here",
+    ],
+)
+def test_an_attempt_or_choice_of_the_moment_is_not_kept(said: str) -> None:
+    assert not active(talk("U: please look at the build", "A: I did.", f"U: {said}", "A: Noted."))
