@@ -317,6 +317,10 @@ PHRASES: tuple[tuple[str, tuple[str, ...]], ...] = (
             "mysqladmin drop",
         ),
     ),
+    (
+        r"(?:creat|mak)\w{1,3} (?:any |new |more )*(?:directories|folders)(?! (?:in|under|for|inside|at))|no new (?:directories|folders)(?! (?:in|under|for|inside|at))",
+        ("mkdir",),
+    ),
     (r"(?:new |any |more |use |create |add )worktrees?", ("git worktree add",)),
 )
 """Regular expressions for phrases that stand for commands."""
@@ -769,7 +773,7 @@ FILE_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"icons?|svgs?|svg (?:files?|icons?)|\*?\.svg", ("*.svg", "*.ico")),
     (r"fonts?(?: files?)?|schriften|schriftarten|web ?fonts?", ("*.woff", "*.woff2", "*.ttf", "*.otf", "*.eot")),
     (r"mocks?(?: files?)?", ("*.mock.*", "*mock*.*", "*Mock*.*")),
-    (r"fixtures?(?: files?)?|test ?data", ("*fixture*.*", "*.fixture.*")),
+    (r"fixtures?(?: files?)?|test ?data|testdaten", ("*fixture*.*", "*.fixture.*")),
     (r"(?:type ?script )?(?:types?|interfaces?|type definitions?|typings?)(?: files?)?", ("*.d.ts", "*.types.ts", "types.ts", "*.type.ts", "*.interface.ts")),
     (r"hooks?", ("use[A-Z]*.ts", "use[A-Z]*.tsx", "use[A-Z]*.js", "use[A-Z]*.jsx", "use-*.ts", "use-*.tsx")),
     (r"components?|komponenten|react[- ]?komponenten|vue[- ]?komponenten", ("[A-Z]*.tsx", "[A-Z]*.jsx", "[A-Z]*.vue", "[A-Z]*.svelte", "*.component.ts")),
@@ -783,6 +787,11 @@ FILE_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"diagrams?|diagramme", ("*.drawio", "*.puml", "*.plantuml", "*.mmd", "*.mermaid", "*.dot", "*.excalidraw")),
     (r"(?:translation|locale|language|i18n)s?(?: (?:files?|strings?|jsons?))?|translations?|übersetzungen|sprachdateien", ("en.json", "de.json", "fr.json", "es.json", "??.json", "??-??.json", "??.yml", "*.po", "messages.*.json", "*.arb", "*.xlf")),
     (r"(?:html |email |mail )?templates?|vorlagen", ("*.html", "*.j2", "*.jinja", "*.jinja2", "*.twig", "*.erb", "*.hbs", "*.ejs", "*.mjml", "*.tmpl", "*.blade.php")),
+    (r"models?(?: classes)?", ("*Model.*", "*_model.*", "*.model.*", "models.py")),
+    (r"(?:api )?routes?(?: files?)?|(?:api )?endpoints?", ("*route.*", "*routes.*", "*Route.*", "*Routes.*", "*_route*.*", "*.route*.*")),
+    (r"env(?:ironment)? files?|\.env files?", (".env", ".env.*", "*.env")),
+    (r"videos?", ("*.mp4", "*.mov", "*.webm", "*.avi", "*.mkv")),
+    (r"util(?:s|ity|ities)? files?|helper files?|util(?:s|ity)? (?:or|and|/) helper files?", ("*util*.*", "*helper*.*", "*Util*.*", "*Helper*.*")),
     (r"controllers?", ("*Controller.*", "*_controller.*", "*.controller.*")),
     (r"services?(?: classes)?", ("*Service.*", "*_service.*", "*.service.*")),
     (r"repositor(?:y|ies)(?: classes)?", ("*Repository.*", "*_repository.*", "*.repository.*")),

@@ -283,6 +283,8 @@ def _only_mentioned(tokens: Sequence[Token], at: int) -> bool:
         return True  # the protocols
     if before[-1:] in (["to"], ["on"]) and not _TO_SERVICES.isdisjoint(before):
         return True
+    if tokens[at].low == "git" and before[-1:] == ["in"]:
+        return True  # "no binaries in git"
     follows = tokens[at + 1].low if at + 1 < len(tokens) else ""
     known = STOP_WORDS | FORBID | WANT | _USING | {"run", "running", "the", "all"}
     return follows in ("commands", "befehle") and bool(before) and not tokens[at - 1].boundary and before[-1] not in known

@@ -122,7 +122,7 @@ _EXISTING = re.compile(
     re.IGNORECASE,
 )
 _GENERAL_WORDS = frozenset(
-    "anything nothing something everything files file code change changes changing changed edit edits editing edited touch touching modify modifying modification modifications modified stuff any all"
+    "de des du di los las les le la el un une a an put anything nothing something everything files file code change changes changing changed edit edits editing edited touch touching modify modifying modification modifications modified stuff any all"
     " ever please write writes writing written delete deleting remove removing rename renaming move moving update updating alter create creating add adding new make making manual manually direct"
     " directly hand your own you our this that these those the from with without asking first files' content contents existing old generated build output other further more mess fix fixes fixing"
     " refactor refactoring reformat reformatting format formatting lint linting improve clean cleanup overwrite overwriting put place leave keep stay away work working should must may can never ever"
@@ -160,6 +160,9 @@ _GOES_ELSEWHERE = re.compile(
 )
 
 
+_PUTS = re.compile(r"\bput\b", re.IGNORECASE)
+
+
 def forbidden_paths(rule: str, bad: Sequence[Object]) -> Check | None:
     """Compile a prohibition of named files and folders, such as "never edit legacy/"."""
     paths = [thing.text for thing in bad if thing.kind is Kind.PATH]
@@ -178,7 +181,7 @@ def forbidden_paths(rule: str, bad: Sequence[Object]) -> Check | None:
         r"\b(?:outside|außerhalb|en dehors|fuera|fora)\b", rule, re.IGNORECASE
     ):  # "nothing outside src/"; scratch files stay possible
         return Check(CheckKind.PATH, paths=("*",), unless=entries([*paths, "/tmp/"]))  # noqa: S108
-    if _ONLY_NEW.search(rule) and not _EXISTING.search(rule):
+    if _ONLY_NEW.search(rule) and not _EXISTING.search(rule) and not (_PUTS.search(rule) and _special_things(rule, bad)):
         return Check(CheckKind.PATH, paths=entries(paths), new=New.ONLY)
     if not reads and all(thing.within for thing in bad if thing.kind is Kind.PATH) and (special := _special_things(rule, bad)):
         files = next((files for pattern, files in v.FILE_KINDS if re.fullmatch(pattern, special, re.IGNORECASE)), ())

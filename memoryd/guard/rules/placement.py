@@ -35,12 +35,13 @@ def places_of_new_files(rule: str) -> Check | None:
         or _NAMED.search(rule)
         or _NOTHING_NEW.search(rule)
         or _TEST_NAMES.search(rule)
+        or _is_kind_in_place(rule)
         or _NAMES_FILES.search(rule)
         or re.match(r"\W{0,3}(?:all|alle|every|each)\b", rule, re.IGNORECASE)
     ) or re.search(r"\b(?:commit|push|import|before|after|run)\b", rule, re.IGNORECASE):
         return None
-    if _ROOT_WORDS.search(rule):
-        return _not_in_root(rule)
+    if _ROOT_WORDS.search(rule) and (check := _not_in_root(rule)):
+        return check
     tokens = tokenize(rule)
     if check := _name_patterns(rule, tokens):
         return check
@@ -48,6 +49,17 @@ def places_of_new_files(rule: str) -> Check | None:
         return check
     subject = _kind_of_files(rule)
     return _unknown_files(rule, tokens) if subject is None else _known_files(rule, tokens, *subject)
+
+
+def _is_kind_in_place(rule: str) -> bool:
+    """Return whether a rule only says where a kind of files is, as in "fonts in assets/fonts"."""
+    subject = _kind_of_files(rule)
+    return subject is not None and _AT_PLACE.match(rule[subject[1] :]) is not None
+
+
+_AT_PLACE = re.compile(
+    r"\s(?:only\s|always\s|please\s|files\s){0,2}(?:in|under|inside|unter)\s[`'\"]?[\w.-]{1,40}/", re.IGNORECASE
+)
 
 
 def _not_in_root(rule: str) -> Check | None:
@@ -140,13 +152,13 @@ _OF_OTHER_KIND = r"(?:fixtures?|data|helpers?|utils|utilities|factories|outputs?
 def _kind_of_files(rule: str) -> tuple[tuple[str, ...], int] | None:
     """Return the patterns of the kind of files that a rule begins with, and where its name ends."""
     found = [
-        (match.end(), files)
+        (match.end(), -match.start("kind"), files)
         for pattern, files in v.FILE_KINDS
-        if (match := re.match(rf"{_BEFORE_KIND}(?:{pattern})(?![\w/.]|\s{_OF_OTHER_KIND})", rule, re.IGNORECASE))
+        if (match := re.match(rf"{_BEFORE_KIND}(?P<kind>{pattern})(?![\w/.]|\s{_OF_OTHER_KIND})", rule, re.IGNORECASE))
     ]
     if not found:
         return None
-    end, files = max(found, key=lambda pair: pair[0])
+    end, _, files = max(found, key=lambda each: each[:2])  # the longest name of a kind
     return files, end
 
 

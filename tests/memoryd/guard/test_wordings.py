@@ -114,6 +114,10 @@ SHELL: dict[str, tuple[list[str], list[str]]] = {
     "lib/auth belongs to security, look but don't touch": (["rm lib/auth/a"], ["cat lib/auth/a"]),
     "Never edit files in api/v1, v1 is frozen. api/v2 is open.": (["rm api/v1/a"], ["cat api/v1/a", "rm api/v2/a"]),
     "不要读取 .env": (["cat .env"], ["cat .env.example", "ls"]),
+    "fonts in assets/fonts": (["touch web/a.woff2"], ["touch assets/fonts/a.woff2", "touch web/a.css"]),
+    "python scripts go to tools/": (["touch lib/run.py"], ["touch tools/run.py", "touch lib/run.sh"]),
+    "scripts in scripts/ please, not in the root": (["touch wipe.sh"], ["touch scripts/wipe.sh", "touch a.py"]),
+    "don't create new directories": (["mkdir -p a/b"], ["touch a.py"]),
     "never --skip-audit": (
         ["yarn ci --skip-audit", "npx ship --skip-audit=1"],
         ["git commit -m '--skip-audit is gone'", "yarn ci"],
@@ -193,6 +197,8 @@ def test_a_rule_catches_what_an_edit_adds(rule: str) -> None:
         "You don't need sudo for that.",
         "generated output goes to out/, not to src/",  # not all files
         "no direct DB access in controllers",
+        "don't put business logic in controllers/",
+        "no binaries in git",
         "never restart nginx yourself",
         "never curl production",
     ],
