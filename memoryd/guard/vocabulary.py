@@ -210,7 +210,7 @@ PHRASES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"delet\w{1,3} (?:any |my |the )?branches(?! (?:on|from|at) )", ("git branch -D", "git branch -d", "git push --delete")),
     (r"merg(?:e|es|ing) (?:any |the |my |your )?(?:prs?|mrs?|(?:pull|merge) requests?)", ("gh pr merge", "glab mr merge")),
     (
-        r"run\w{0,4} (?:the |any |database |db |pending )*migrations?",
+        r"run\w{0,4} (?:the |any |database |db |pending )*migrations?(?! (?:against|on|in|to|from|for|at) )",
         (
             "alembic upgrade",
             "rails db:migrate",

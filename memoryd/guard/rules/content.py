@@ -55,13 +55,20 @@ def _folders(where: Sequence[Object]) -> tuple[str, ...]:
     return entries(found)
 
 
+# "No lodash, we have our own helpers in src/util": the place of what is used instead.
+_INSTEAD_THERE = re.compile(
+    r"[,;.—(]\s?(?:but\s|and\s|instead\s)?(?:we (?:have|use|keep)|use|there(?:'s| is| are)|our|the|prefer|take|wir haben|nutze|verwende)\b[^,;.]{0,60}$",
+    re.IGNORECASE,
+)
+
+
 def forbidden_code(rule: str, bad: Sequence[Object], where: Sequence[Object]) -> Check | None:
     """Compile a prohibition of calls, words or imports, such as "no console.log in src/"."""
     languages = code_languages(rule)
     calls = [thing.text for thing in bad if thing.kind is Kind.CALL]
     libraries = [thing.text for thing in bad if thing.kind is Kind.LIBRARY]
     words = [thing.text for thing in bad if thing.kind is Kind.CODE]
-    place = [thing for thing in where if thing.within]
+    place = [thing for thing in where if thing.within and not _INSTEAD_THERE.search(rule[: thing.at])]
     in_code = bool(languages or place or _IN_CODE.search(rule))
     for thing in bad:
         if (

@@ -210,7 +210,7 @@ _IMPORT_NOUNS = re.compile(
 )
 _PACKAGE = re.compile(r"@?[A-Za-z][\w.-]{1,40}(?:/[\w.-]{1,40}){0,4}/?")
 _OF_IMPORTS = frozenset(
-    "order sorting statements style from only always never cycles paths lines block blocks anything something everything things other new any all more it them this"
+    "another order sorting statements style from only always never cycles paths lines block blocks anything something everything things other new any all more it them this"
     " that everything private internal types type code files modules packages libraries".split()
 )
 

@@ -18,7 +18,7 @@ _READS = re.compile(
 _CHANGES = re.compile(
     r"\b(?:touch\w*|edit\w*|chang\w+|modif\w+|writ\w+|delet\w+|remov\w+|mov\w+|overwrit\w+|updat\w+|creat\w+|add|adding|put|alter\w*|generated|read-only|readonly"
     r"|no[- ]touch\w{0,4}|stay\w{0,3}|remain\w{0,3}|business|yours|nichts (?:zu suchen|verloren)|bleib\w{1,2}|read access|ignore|out of|go into|pristine|intact|ändere|off[- ]limits|hands off|by hand|hand-|manual\w{0,4}|manuell\w{0,2}|von hand|renam\w{1,3}|taboo|off-bounds|out of bounds|leave|immutable|sacred|steer clear|anpassen|angepasst|umbenennen|verschieben|anrühr\w{0,2}|alone|untouched|keep (?:out|away|off)|stay (?:out|away|off)|frozen|vendored|mess|anfassen|anrühren|ändern|geändert|bearbeiten"
-    r"|bearbeitet|löschen|gelöscht|finger|hände|schreib\w*|verändern|verändert|unangetastet|unberührt|tabu|ruhe|generiert|anlegen|ändere|rühr\w*|fass\w*|ablegen|commit\w*|fix\w*|refactor\w*|reformat\w*|lass)\b",
+    r"|bearbeitet|löschen|gelöscht|finger|hände|schreib\w*|verändern|verändert|unangetastet|unberührt|tabu|ruhe|generiert|anlegen|ändere|rühr\w*|fass\w*|ablegen|commit\w*|fix(?:es|ed|ing|en)?|refactor\w*|reformat\w*|lass)\b",
     re.IGNORECASE,
 )
 _OUTSIDE_PROJECT = re.compile(

@@ -149,6 +149,10 @@ EDITS: dict[str, tuple[list[tuple[str, str]], list[tuple[str, str]]]] = {
         [("a.py", "try:\n    a()\nexcept:\n    b()")],
         [("a.py", "try:\n    a()\nexcept OSError:\n    b()")],
     ),
+    "don't use lodash, we have our own helpers in src/util": (
+        [("src/a.ts", "import { map } from 'lodash'")],
+        [("src/a.ts", "import { map } from './util'")],
+    ),
     "never import org.junit.Test": (
         [("A.java", "import org.junit.Test;")],
         [("A.java", "import org.junit.jupiter.api.Test;"), ("A.java", "// import org.junit.Test;")],
@@ -199,6 +203,8 @@ def test_a_rule_catches_what_an_edit_adds(rule: str) -> None:
         "no direct DB access in controllers",
         "don't put business logic in controllers/",
         "no binaries in git",
+        "I prefer pytest fixtures over setUp methods.",
+        "never run migrations against prod",
         "never restart nginx yourself",
         "never curl production",
     ],
