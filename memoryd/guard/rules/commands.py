@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from memoryd.core.checks import MAX_ALSO, MAX_ENTRIES, Check, CheckKind
 from memoryd.guard import vocabulary as v
-from memoryd.guard.rules.objects import ASSIGNMENT, Kind, Object, objects_named, tokenize
+from memoryd.guard.rules.objects import ASSIGNMENT, Kind, Object, Sense, objects_named, tokenize
+from memoryd.guard.rules.senses import assign_senses, find_cues
 from memoryd.guard.rules.words import NEGATED, STOP_WORDS, action_meant, entries
 
 _DEPENDENCIES = re.compile(
@@ -133,7 +134,7 @@ _RESTARTS = r"(?:re)?start\w{0,3}|stop\w{0,4}|reload\w{0,3}"
 def _is_service(rule: str, word: str) -> bool:
     """Return whether a program is only where something is done, as in "truncate tables in psql" and "never restart nginx"."""
     name = re.escape(word)
-    return bool(
+    return " " not in word and bool(
         re.search(rf"\b(?:table|row|record|schema|data)s?\s(?:in|from)\s(?:the\s)?[`'\"]?{name}\b", rule, re.IGNORECASE)
         or re.search(rf"\b(?:{_RESTARTS})\s(?:the\s)?{name}\b", rule, re.IGNORECASE)
         or re.search(rf"\b{name}\s(?:to\s)?(?:the\s)?(?:prod|production|live)\b", rule, re.IGNORECASE)
@@ -260,6 +261,10 @@ def phrases_for_commands(rule: str, named: Sequence[Object]) -> Check | None:
         ):
             found += commands
     found += [command for command in _bare_actions(rule) if command not in found]
+    if found:  # "never reboot, and no systemctl"
+        assign_senses(rule, named, find_cues(rule, tokenize(rule)))
+        bad = [thing for thing in named if thing.sense is Sense.FORBID and thing.kind is Kind.COMMAND]
+        found += [thing.text for thing in bad if " " in thing.text and thing.text not in found]
     return Check(CheckKind.COMMAND, words=entries(found)) if found else None
 
 
