@@ -66,14 +66,16 @@ def compile_rule(text: str) -> Check | None:
     rule = _PLACEHOLDER.sub("/", rule)
     if check := step_at_end(rule):
         return check
-    sentences = [sentence for sentence in _sentences(rule) if not _says_nothing(sentence)]
+    every = _sentences(rule)
+    sentences = [sentence for sentence in every if not _says_nothing(_without_grants(sentence))]
+    granted = " ".join(sentence for sentence in every if sentence not in sentences and _ALLOWED.search(sentence))
     if not sentences:
         return None
-    if check := _compiled(" ".join(sentences)):
+    if check := _compiled(" ".join(sentences), granted):
         return check
     if len(sentences) == 1:
         return None
-    found = [check for sentence in sentences if (check := _compiled(sentence))]
+    found = [check for sentence in sentences if (check := _compiled(sentence, granted))]
     return replace(found[0], also=tuple(found[1 : MAX_ALSO + 1])) if found else None
 
 
@@ -100,13 +102,27 @@ def _says_nothing(sentence: str) -> bool:
     )
 
 
-def _compiled(rule: str) -> Check | None:
-    """Return the check of the first reader that understands the rule, with the exceptions that the rule grants."""
+def _grants(rule: str) -> list[re.Match[str]]:
+    """Return the parts of a rule that allow something, such as ", legacy/tests may be changed"."""
+    return [match for match in _GRANTED.finditer(rule) if match[0].startswith("(") or not NEGATED.search(match[0])]
+
+
+def _without_grants(rule: str) -> str:
+    for match in reversed(_grants(rule)):
+        rule = rule[: match.start()] + rule[match.end() :]
+    return rule
+
+
+def _compiled(rule: str, granted: str = "") -> Check | None:
+    """Return the check of the first reader that understands the rule, with the exceptions that the rule grants.
+
+    `granted` is what other sentences allow.
+    """
     exception = _EXCEPTION.search(rule)
-    granted = " ".join(match[0] for match in _GRANTED.finditer(rule[: exception.start()] if exception else rule))
+    granted = " ".join([*(match[0] for match in _grants(rule[: exception.start()] if exception else rule)), granted]).strip()
     if exception and re.match(r"[\s,(]{1,3}(?:except|other than|apart from|außer|ausgenommen)", exception[0], re.IGNORECASE):
         granted += " " + exception[0]
-    whole, rule = rule, _GRANTED.sub("", _EXCEPTION.sub("", rule))
+    whole, rule = rule, _without_grants(_EXCEPTION.sub("", rule))
     if check := no_changes_to_existing(whole):
         return check
     if (
@@ -186,7 +202,8 @@ _ALLOWED = re.compile(
 )
 # A sentence or parenthesis that grants an exception to the rule.
 _GRANTED = re.compile(
-    r"\([^()]{0,120}\b(?:ok|okay|fine|allowed|erlaubt)\b[^()]{0,40}\)|(?:(?<=[.;!])\s|,\s)[^.;!,]{0,120}\b(?:is|are) (?:ok|okay|fine|allowed)\b",
+    r"\([^()]{0,120}\b(?:ok|okay|fine|allowed|erlaubt)\b[^()]{0,40}\)|(?:(?<=[.;!])\s|,\s|\s(?=but\s)|\s[-–—]\s)(?:[^.;!,()\s]|[.](?=\w)|\s(?!\bbut\b)){0,120}?"
+    r"\b(?:(?:is|are|ist|sind) (?:ok|okay|fine|allowed|open|free|yours|editable|erlaubt)|(?:may|can) be (?:changed|edited|touched|modified)|(?:may|can) change)\b(?: to (?:edit|change|touch))?",
     re.IGNORECASE,
 )
 _EXCEPTION = re.compile(

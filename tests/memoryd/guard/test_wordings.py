@@ -118,6 +118,12 @@ SHELL: dict[str, tuple[list[str], list[str]]] = {
     "python scripts go to tools/": (["touch lib/run.py"], ["touch tools/run.py", "touch lib/run.sh"]),
     "scripts in scripts/ please, not in the root": (["touch wipe.sh"], ["touch scripts/wipe.sh", "touch a.py"]),
     "don't create new directories": (["mkdir -p a/b"], ["touch a.py"]),
+    "old/ is read-only, but old/tests may be changed": (["rm old/a"], ["rm old/tests/a", "cat old/a"]),
+    "don't touch conf/, conf/dev.yml is fine": (["rm conf/live.yml"], ["rm conf/dev.yml"]),
+    "Never edit docs/legal. docs/legal/drafts is open.": (["rm docs/legal/a.md"], ["rm docs/legal/drafts/a.md"]),
+    "don't read .env, .env.example is fine": (["cat .env"], ["cat .env.example"]),
+    "api/live is off limits - api/dev can be edited": (["rm api/live/a"], ["rm api/dev/a"]),
+    "never reboot, and no systemctl restart": (["reboot", "systemctl restart a"], ["systemctl status a"]),
     "never --skip-audit": (
         ["yarn ci --skip-audit", "npx ship --skip-audit=1"],
         ["git commit -m '--skip-audit is gone'", "yarn ci"],
