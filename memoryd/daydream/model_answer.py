@@ -487,7 +487,7 @@ _RULE_WORDS = frozenset(
     " created write written call called execute executed file files folder folders directory project repository code command"
     " commands instead rather because since hand manually package packages darf dürfen wird werden wurde soll sollen muss"
     " müssen kann können bleibt bleiben angefasst geändert bearbeitet ausgeführt verwendet verändert gelöscht erlaubt händisch"
-    " statt sondern weil".split()
+    " statt sondern weil anything anyone anywhere nothing everything everyone everywhere".split()
 )
 
 
@@ -630,7 +630,10 @@ def _lacks_a_negation(content: str, polarity: Polarity, said: str) -> bool:
         if polarity is not Polarity.DONT and not _denies_itself(content) and _denies_itself(best):
             return True  # "Merge without a review" is the opposite of "don't merge without a review".
         # Check each line, because the language may change within a session.
-        return not any(proposed_checks.denies(line) for line in said.splitlines())
+        lines = said.splitlines()
+        if any(proposed_checks.denies(line) for line in lines):
+            return False
+        return not (_EXCEPTS.search(content) and any(_RESTRICTS.search(line) for line in lines))
     if _RESTRICTS.search(content) or _WITHOUT.search(best) and _denies_itself(best):
         return False  # "Only via X" forbids something, too, and "run Y before X" means "never X without Y".
     return proposed_checks.denies(best) and support(content, best) == support(content, said)
@@ -642,6 +645,11 @@ def _denies_itself(text: str) -> bool:
 
 
 _WITHOUT = re.compile(r"(?<![\w-])(?:without|ohne|sin|sans|sem|senza|zonder|bez|без|utan|uden)(?![\w-])", re.IGNORECASE)
+# What a prohibition that follows from "only" leaves: "never anything but X", "not outside X".
+_EXCEPTS = re.compile(
+    r"\b(?:only|other|others|but|except|else|elsewhere|outside|instead|directly|nur|außer|andere\w?|sonst|außerhalb)\b",
+    re.IGNORECASE,
+)
 _RESTRICTS = re.compile(
     r"(?<![\w-])(?:only|exclusively|solely|nur|ausschließlich|solo|sólo|seulement|uniquement|somente|soltanto|только)(?![\w-])",
     re.IGNORECASE,

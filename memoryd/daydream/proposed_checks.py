@@ -374,11 +374,15 @@ def keeps_away(text: str) -> bool:
 
 
 _KEEPS_AWAY = re.compile(
-    r"\b(?:leave|let)\b[^.;\n]{1,60}\b(?:alone|untouched|as (?:it|they) (?:is|are))\b|\bhands off\b"
-    r"|\b(?:stay|keep) (?:away|out|off)\b|\boff[- ]limits\b|\bread[- ]only\b|\bforbidden\b|\bbanned\b|\btaboo\b"
-    r"|\b(?:is|are) (?:auto-?)?generated\b|\b(?:is|are) (?:frozen|out|dead|gone|history)\b"
-    r"|\b(?:finger|hände) weg\b|\btabu\b|\bverboten\b|\bunangetastet\b|\bin ruhe\b|\bschreibgeschützt\b"
-    r"|\b(?:only|nur) (?:be )?(?:read|lesen|gelesen)\b",
+    r"\b(?:leave|let)\b[^.;\n]{1,60}\b(?:alone|untouched|be|as (?:it|they) (?:is|are))\b|\bhands off\b|\bsteer clear\b"
+    r"|\b(?:stay|keep) (?:away|out|off)\b|\bkeep\b[^.;\n]{1,60}\b(?:out of|away from)\b|\brefrain\b|\bzero \w|\w-free\b"
+    r"|\bprefer\b[^.;\n]{1,60}\bover\b|\b(?:off[- ]limits|off the table|read[- ]only|look[- ]only|forbidden|banned|taboo)\b"
+    r"|\b(?:is|are) (?:auto-?)?generated\b|\bgenerated (?:code|files?)\b|\b(?:build|generator) output\b"
+    r"|\b(?:is|are) (?:frozen|out|dead|gone|history|sacred|immutable|written by|built by)\b"
+    r"|\b(?:stays?|remains?) (?:as (?:it|they)|untouched|unchanged)\b|\b(?:only|nur) (?:be )?(?:read|lesen|gelesen)\b"
+    r"|\b(?:finger|hände) (?:weg|von)\b|\bweg mit\b|\b(?:tabu|verboten|unangetastet|in ruhe|schreibgeschützt|unerwünscht)\b"
+    r"|\b(?:vermeide\w{0,2}|weglassen)\b|\bbleib\w{1,2} (?:wie|unverändert|unberührt)\b"
+    r"|\b(?:zabronion\w|verboden|förbjud\w{1,2}|forbudt|yasak)\b",
     re.IGNORECASE,
 )
 

@@ -257,6 +257,10 @@ USERS = [
     ("No sudo. You don't need it anyway.", "Never use sudo here.", "dont", True),
     ("Edit the cart instead.", "Never edit the cart.", "dont", False),
     ("Leave the parser as it was in conf/.", "Change the parser in other/.", "do", False),
+    ("Please keep emojis out of conf/live.toml.", "No emojis in conf/live.toml.", "dont", True),
+    ("Prefer xh over curl here.", "Don't use curl, prefer xh.", "dont", True),
+    ("Only use xh for requests.", "Never use anything but xh for requests.", "dont", True),
+    ("Only use xh for requests.", "Never use xh for requests.", "dont", False),
     # A prohibition put as a duty, and the opposite of one.
     ("dont git push without running ./check.sh first", "Run ./check.sh before every git push.", "do", True),
     ("Don't merge without a review.", "Merge without a review.", "do", False),
