@@ -298,6 +298,8 @@ def _teams(settings: Settings) -> Iterator[SetupCheck]:
     from memoryd.team.mirror import read_joined
     from memoryd.team.repository import address_of, is_another_clone
 
+    if settings.store != FILES:
+        return
     joined = read_joined(settings.paths.team)
     for team in joined.values():
         yield from _team(team, settings)
@@ -311,7 +313,7 @@ def _teams(settings: Settings) -> Iterator[SetupCheck]:
             yield SetupCheck("team", False, detail, "To watch this clone instead, run 'memoryd team init' here.")
         if same:
             return
-    if (here.root / FOLDER).is_dir() and settings.store == FILES:
+    if (here.root / FOLDER).is_dir():
         detail = f"{here.root / FOLDER} gives nothing here, since you have not joined this team: memoryd team init"
         yield SetupCheck("team", True, detail)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Protocol
 from memoryd.core.config import FILES, Settings
 from memoryd.core.errors import BrokenFileError, StoreError
 from memoryd.core.protocols import Clock, Embedder, MemoryStore
-from memoryd.core.types import MemoryItem, Query
+from memoryd.core.types import MemoryItem, Query, Source
 from memoryd.stores.fulltext import ListPosition
 from memoryd.stores.markdown import MarkdownStore
 from memoryd.stores.memory_file import StoredFile
@@ -154,22 +154,26 @@ _BATCH = 500
 def copy_all(source: PrimaryStore, target: PrimaryStore) -> int:
     """Copy every memory with its exact text, replacing memories with the same ids in the target. Return their number.
 
+    Copies of what a team has reviewed in its repository stay behind: elsewhere, nothing would keep them up to date.
+
     Raises:
         StoreError: The target can't be used, or differs from the source afterwards.
     """
     copied = 0
-    for files in _batches(source):
+    of_teams = {item.id for item in source.all() if item.source is Source.TEAM}
+    for files in _batches(source, of_teams):
         target.sync(target.put_files(files, {}))
         copied += len(files)
-    if missing := source.digests().items() - target.digests().items():
+    wanted = {id: digest for id, digest in source.digests().items() if id not in of_teams}
+    if missing := wanted.items() - target.digests().items():
         raise StoreError(f"{len(missing)} memories differ in the target.", fix="Repeat the command.")
     return copied
 
 
-def _batches(source: PrimaryStore) -> Iterator[dict[str, bytes | None]]:
+def _batches(source: PrimaryStore, left_out: Container[str]) -> Iterator[dict[str, bytes | None]]:
     files: dict[str, bytes | None] = {}
     for item in source.all():
-        if (file := source.file_of(item.id)) is not None:
+        if item.id not in left_out and (file := source.file_of(item.id)) is not None:
             files[file.path] = file.data
         if len(files) == _BATCH:
             yield files

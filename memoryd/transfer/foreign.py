@@ -728,7 +728,7 @@ FORMATS: tuple[Format, ...] = (
     ),
     Format(
         "letta",
-        "a Letta agent file",
+        "Letta",
         lambda system, cwd: [],
         _is_letta,
         read_letta,

@@ -7,14 +7,15 @@ from typing import Any
 from memoryd.core.config import FILES, Settings, is_address
 from memoryd.core.errors import InputError
 from memoryd.core.postgres import shown_address
-from memoryd.core.types import Query, Status
+from memoryd.core.types import Query, Source, Status
 from memoryd.service import Orchestrator
 
 
 def migrate(service: Orchestrator, settings: Settings, target: str, *, prepare: bool, dry_run: bool) -> dict[str, Any]:
     """Copy every memory to the store `target`. The current store is unchanged and stays in use until `store` is set.
 
-    Memories that already exist in the target are replaced, so the command can be repeated.
+    Memories that already exist in the target are replaced, so the command can be repeated. What a team reviews in its repository
+    stays behind.
 
     Args:
         service: The current store.
@@ -33,6 +34,7 @@ def migrate(service: Orchestrator, settings: Settings, target: str, *, prepare: 
         raise InputError("migrate: the target is not a store.", fix="Write files, or postgres://user@host/database.")
     where = "files" if target == FILES else shown_address(target)
     if dry_run and not prepare:
-        return {"target": where, "memories": service.count(Query(statuses=tuple(Status))), "copied": 0}
+        sources = tuple(source for source in Source if source is not Source.TEAM)
+        return {"target": where, "memories": service.count(Query(statuses=tuple(Status), sources=sources)), "copied": 0}
     memories, copied = service.migrate(target, prepare=prepare)
     return {"target": where, "memories": memories, "copied": copied}

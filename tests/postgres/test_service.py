@@ -12,7 +12,7 @@ import pytest
 from memoryd.api.dispatch import Api
 from memoryd.core.config import load_settings
 from memoryd.core.errors import InputError, NotFoundError, StoreError
-from memoryd.core.types import Backend, Kind, MemoryItem, Polarity, Query, Trust
+from memoryd.core.types import Backend, Kind, MemoryItem, Polarity, Query, Scope, Source, Trust
 from memoryd.service import Orchestrator
 from memoryd.stores.postgres import PostgresVectors
 from memoryd.testing import FakeClock, HashEmbedder
@@ -148,10 +148,13 @@ def test_memories_migrate_to_the_database_and_back_byte_for_byte(url: str, tmp_p
         path.write_bytes(path.read_bytes().replace(b"kind: ", b"aliases: [x]  # theirs\nkind: "))
         api._service.sync()
         api.call("remember", {"content": "Deploys need a tag.", "scope": "user"})
+        reviewed = MemoryItem("Use pnpm.", kind=Kind.RULE, scope=Scope.TEAM, project="shop", source=Source.TEAM)
+        left = api._service.write(reviewed)  # a copy of what its repository holds, which nothing would keep up to date elsewhere
         assert api.call("migrate", {"target": url, "dry_run": True})["memories"] == 2
         for _ in range(2):
             assert api.call("migrate", {"target": url})["copied"] == 2
         other.catch_up()
+        assert other._service.get(left) is None
         assert other._service.file_of(first["id"]).data == path.read_bytes()
         assert other.call("migrate", {"target": "files"})["copied"] == 2
         copy = tmp_path / "new/memories" / path.relative_to(tmp_path / "old/memories")

@@ -140,16 +140,42 @@ def test_a_long_note_of_obsidian_is_split_at_its_headings(desk: Desk, tmp_path: 
 
 
 def test_a_letta_agent_file_gives_its_blocks_without_the_persona(desk: Desk, tmp_path: Path) -> None:
+    """In the form of the schema of Letta 0.16.8, without its keys that are empty."""
+    more = {
+        "limit": 100_000,
+        "is_template": False,
+        "preserve_on_migration": False,
+        "read_only": False,
+        "metadata": {},
+        "tags": None,
+    }
     blocks = [
-        {"id": "block-0", "label": "persona", "value": "I am Sam."},
-        {"id": "block-1", "label": "human", "value": "Name: Ada\n\nPrefers short answers."},
+        {**more, "id": "block-0", "label": "persona", "value": "I am Sam.", "description": None},
+        {**more, "id": "block-1", "label": "human", "value": "Name: Ada\n\nPrefers short answers.", "description": "The user"},
+        {**more, "id": "block-2", "label": "project/shop", "value": "- Prices are in cents.", "description": None},
     ]
+    agent = {
+        "id": "agent-0",
+        "name": "sam",
+        "memory_blocks": None,
+        "block_ids": ["block-0", "block-1", "block-2"],
+        "messages": [],
+    }
+    rest: dict[str, Any] = {
+        "groups": [],
+        "files": [],
+        "sources": [],
+        "tools": [],
+        "mcp_servers": [],
+        "skills": [],
+        "metadata": {},
+        "created_at": None,
+    }
     file = tmp_path / "agent.af"
-    file.write_text(json.dumps({"agents": [{"id": "agent-0", "block_ids": ["block-0", "block-1"]}], "blocks": blocks}))
+    file.write_text(json.dumps({"agents": [agent], "blocks": blocks, **rest}))
     done = desk.take_in(file)
-    assert done["new"] == 2 and [entry["reason"] for entry in done["left_out"]] == [
-        "it describes the agent and not you or your work"
-    ]
+    assert (done["format"], done["kinds"]) == ("letta", {"preference": 2, "fact": 1})
+    assert [entry["reason"] for entry in done["left_out"]] == ["it describes the agent and not you or your work"]
     older = tmp_path / "older.json"
     older.write_text(json.dumps({"core_memory": [{"label": "human", "value": "Lives in Rome."}]}))
     assert desk.take_in(older)["format"] == "letta" and "Lives in Rome." in desk.memories()
