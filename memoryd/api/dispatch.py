@@ -194,6 +194,10 @@ class Api:
         guard_off = {name: value for name, value in options.items() if name == GUARD_OFF}
         return self._parts.hooks.answer(event, {**payload, **guard_off}, client)
 
+    def undelivered(self, payload: dict[str, Any]) -> None:
+        """Take back what counts as shown by an answer that came too late for the hook."""
+        self._parts.hooks.take_back(str(payload.get("session_id", "")))
+
     def _handle_command(self, payload: Mapping[str, Any], attended: bool) -> tuple[str, str] | None:
         """Handle a prompt that is a memoryd command: consent to model runs, or a memory switch."""
         settings, prompt = self._parts.settings, str(payload.get("prompt", ""))

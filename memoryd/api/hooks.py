@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from memoryd.core.text import token_count
 from memoryd.core.tool_calls import Permission, Responder, ToolCall, asked_in_turn
 from memoryd.core.types import EPOCH, Project
 from memoryd.daydream.admission import is_excluded
-from memoryd.daydream.readers import choose, reader_line, spending, unavailable, unreported_problem
+from memoryd.daydream.readers import PROBLEM_SHOWN, choose, reader_line, spending, unavailable, unreported_problem
 from memoryd.recall.guard import Guard
 from memoryd.recall.injection import Injector, SessionEvent
 from memoryd.service import Orchestrator
@@ -30,6 +31,7 @@ GUARD_OFF = "MEMORYD_GUARD"  # Hooks pass this variable on if it is "off" in the
 ANSWERED = frozenset({"SessionStart", "UserPromptSubmit", "SubagentStart"})
 SUBAGENT_TOOLS = frozenset({"Agent", "Task"})
 KEPT_TASKS = 64
+KEPT_ANSWERS = 64
 TOOL_EVENTS = frozenset({"PreToolUse", "PostToolUseFailure"})
 READS_TRANSCRIPT = frozenset({"Stop", "SubagentStop", "PreCompact", "SessionEnd"})
 ENDS_ANSWER = frozenset({"Stop", "SessionEnd"})  # an answer that the user interrupts has no Stop
@@ -37,6 +39,7 @@ _BEGINS = frozenset({"startup", "resume", ""})
 GOVERNANCE_SHOWN = "GovernanceShown"
 CATCH_UP_SESSIONS = 200
 READER_SHOWN = "reader told"
+SHOWN_ONCE = (READER_SHOWN, PROBLEM_SHOWN)
 
 
 def _call(event: HookEvent, payload: Mapping[str, Any], project: Project) -> ToolCall:
@@ -55,6 +58,14 @@ def _call(event: HookEvent, payload: Mapping[str, Any], project: Project) -> Too
         transcript=event.transcript,
         guarded=payload.get(GUARD_OFF) is None,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What counted as shown before an answer: notes by name, and the sessions whose handoffs were still to be given."""
+
+    notes: Mapping[str, str]
+    handoffs: tuple[str, ...]
 
 
 class HookCalls:
@@ -80,6 +91,7 @@ class HookCalls:
         self._service = service
         self._responders = responders
         self._tasks: OrderedDict[tuple[str, str], str] = OrderedDict()
+        self._before: OrderedDict[str, _Shown] = OrderedDict()
         self._clock = clock
         self._injector = injector
         self._state = state
@@ -101,6 +113,7 @@ class HookCalls:
         if self._is_off(event, project):
             self._injector.cache_governance(project, off=True)
             return b""
+        self._remember_shown(event.session, project.id)
         asked = SessionEvent(event.session, project, event.source, event.prompt, event.subagent, event.cwd)
         if name == "UserPromptSubmit":
             undone = self._guard.undone(event.session) if self._guard is not None else ""
@@ -112,6 +125,27 @@ class HookCalls:
         lines = (self._new_place(project, places), self._warning() or self._first_line(), notice)
         context = self._given(event, self._injector.session_start(asked))
         return client.write_answer(name, context, "\n".join(filter(None, lines)))
+
+    def _remember_shown(self, session: str, project: str) -> None:
+        """Keep what counts as shown before an answer, in case the answer does not arrive."""
+        waiting = tuple(handoff.session for handoff in self._state.handoffs(project) if not handoff.shown)
+        self._before[session] = _Shown({name: self._state.note(name) for name in SHOWN_ONCE}, waiting)
+        self._before.move_to_end(session)
+        while len(self._before) > KEPT_ANSWERS:
+            self._before.popitem(last=False)
+
+    def take_back(self, session: str) -> None:
+        """Undo what the latest answer to this session counts as shown, because the hook did not wait for it.
+
+        On a busy machine, a line that is shown only once would otherwise be lost.
+        """
+        before = self._before.pop(session, None)
+        if before is None:
+            return
+        for name, value in before.notes.items():
+            self._state.set_note(name, value)
+        for handoff in before.handoffs:
+            self._state.set_handoff_shown(handoff, shown=False)
 
     def _given(self, event: HookEvent, context: str) -> str:
         """Count the tokens of a context that the session is given, and return it."""

@@ -387,9 +387,9 @@ class State:
         )
         return [Handoff(*(*row[:4], bool(row[4]))) for row in rows]
 
-    def set_handoff_shown(self, session: str) -> None:
-        """Record that a later session received the handoff."""
-        self._db.execute("UPDATE handoff SET shown = 1 WHERE session = ?", (session,))
+    def set_handoff_shown(self, session: str, shown: bool = True) -> None:
+        """Record whether a later session received the handoff."""
+        self._db.execute("UPDATE handoff SET shown = ? WHERE session = ?", (shown, session))
 
     def drop_handoffs(self, *, session: str = "", project: str = "") -> None:
         """Delete the handoff of a session, or all handoffs of a project."""

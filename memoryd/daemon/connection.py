@@ -153,7 +153,11 @@ class Connection:
         """Handle a hook event. The response becomes the hook's standard output, so an error results in an empty response."""
         try:
             data = await self.incoming.exactly(_length(length, MAX_RECORD_BYTES), BODY_SECONDS)
-            await self.send(await self._core.hook(event, data))
+            answer = await self._core.hook(event, data)
+            try:
+                await self.send(answer)
+            except ConnectionError:  # The hook stopped waiting, so nobody sees the answer.
+                await self._core.undelivered(event, data)
         except MemorydError as error:
             self._core.report(f"hook {event[:40]}", error.message)
 

@@ -38,6 +38,10 @@ class ApiLike(Protocol):
         """Load heavy components. The daemon calls this once, in the background, after it has started listening."""
         ...
 
+    def undelivered(self, payload: dict[str, Any]) -> None:
+        """Take back what counts as shown to the user or the session by the latest answer to this session's hook."""
+        ...
+
     def drain_spool_record(self, event: str, payload: dict[str, Any], options: dict[str, str]) -> None:
         """Record an event durably and idempotently. The caller then deletes the spooled record."""
         ...

@@ -172,6 +172,12 @@ class Core:
         self.worker.wake()
         return answer
 
+    async def undelivered(self, event: str, data: bytes) -> None:
+        """Report that a hook did not wait for the answer to this event. Raises MemorydError."""
+        record = parse_record(data)
+        api = await self.api()
+        await in_thread(lambda: self.guarded(f"late {event}", lambda: api.undelivered(record.payload)), "hook")
+
     def drain_one(self, event: str, record: HookRecord) -> None:
         """Pass a spooled record to the API, in the spool's thread. Raises MemorydError."""
         api = self._ready

@@ -125,6 +125,17 @@ def test_a_first_session_that_started_before_the_daemon_shows_the_reader_with_it
     assert "systemMessage" not in desk.hook("SessionStart", source="startup")
 
 
+def test_what_an_answer_that_came_too_late_said_is_said_again(desk: Desk) -> None:
+    late = {"session_id": "s1"}
+    assert "session:" in desk.hook("SessionStart", source="startup")["systemMessage"]
+    desk.api.undelivered(late)
+    assert "session:" in desk.hook("UserPromptSubmit", prompt="Please look at the cart.")["systemMessage"]
+    desk.api.undelivered({"session_id": "of nobody"})
+    assert "systemMessage" not in desk.hook("UserPromptSubmit", prompt="Please look at the cart again.")
+    desk.api.undelivered(late)
+    assert "systemMessage" not in desk.hook("UserPromptSubmit", prompt="And at the till."), "the line had arrived before"
+
+
 def test_a_reader_that_cannot_answer_is_reported_once(desk: Desk, tmp_path: Path) -> None:
     desk.hook("SessionStart", source="startup")
     log = tmp_path / "s1.jsonl"

@@ -94,6 +94,14 @@ def test_the_next_session_is_given_once_where_the_last_one_left_off(desk: Desk) 
     assert desk.user("handoff")["handoffs"], "asking still answers"
 
 
+def test_a_handoff_that_did_not_arrive_in_time_is_given_to_the_next_session(desk: Desk) -> None:
+    desk.session("s1", "Please make the cart round to cents.")
+    assert "cart round to cents" in desk.start("s2")
+    desk.api.undelivered({"session_id": "s2"})
+    assert "cart round to cents" in desk.start("s3")
+    assert "cart round to cents" not in desk.start("s4")
+
+
 def test_a_session_whose_log_is_read_days_later_left_off_when_it_ended(desk: Desk, clock: FakeClock) -> None:
     desk.session("late", "Please translate the invoices.", ended="2025-12-31T21:00:00Z")
     desk.session("clockwise", "Why is the cart slow?", ended="2099-01-01T00:00:00Z")

@@ -12,6 +12,7 @@ from memoryd.core.clock import SystemClock
 from memoryd.core.config import load_settings
 from memoryd.core.errors import NotFoundError, StoreError
 from memoryd.daemon.process import run_daemon
+from tests.waiting import HANGS_SECONDS
 
 
 def memory(number: int, content: str = "Use uv, not pip.") -> dict[str, Any]:
@@ -38,6 +39,8 @@ class FakeApi:
         self.answers: dict[str, dict[str, Any]] = {}
         self.closed = False
         self.slow = threading.Event()
+        self.late = threading.Event()
+        self.taken_back: list[dict[str, Any]] = []
         self.warmed = threading.Event()
         self.ticks = 0
         self._noted = noted
@@ -74,7 +77,12 @@ class FakeApi:
         self.hooks.append((event, payload, options))
         if payload.get("boom"):
             raise RuntimeError("boom")
+        if payload.get("slow"):
+            self.late.wait(HANGS_SECONDS)
         return f"answer to {event} {payload.get('n', '')}".encode()
+
+    def undelivered(self, payload: dict[str, Any]) -> None:
+        self.taken_back.append(payload)
 
     def warm(self) -> None:
         self.warmed.set()

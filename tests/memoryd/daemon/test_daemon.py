@@ -105,6 +105,17 @@ def test_a_hook_gets_its_answer_and_its_options_arrive(daemon: Running) -> None:
     assert daemon.api.hooks == [("SessionStart", {"n": 7}, {"CLAUDE_PLUGIN_OPTION_A": "b=c", "CLAUDE_PROJECT_DIR": "/p"})]
 
 
+def test_an_answer_that_no_hook_waits_for_is_taken_back(daemon: Running) -> None:
+    record = b"\n" + orjson.dumps({"n": 7, "slow": True})
+    with connect(read_endpoint(daemon.paths), HANGS_SECONDS) as connection:
+        connection.sendall(b"memoryd/1 hook SessionStart %d\n" % len(record) + record)
+        until(lambda: daemon.api.hooks, "the hook did not arrive")
+    daemon.api.late.set()
+    until(lambda: daemon.api.taken_back, "the answer was not taken back")
+    assert daemon.api.taken_back == [{"n": 7, "slow": True}]
+    assert hook(daemon.paths, b"SessionStart", {"n": 8}) and len(daemon.api.taken_back) == 1
+
+
 @pytest.mark.parametrize(
     "data",
     [
