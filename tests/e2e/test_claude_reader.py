@@ -207,7 +207,7 @@ def test_the_user_agrees_by_what_they_type_and_no_model_can(world: World) -> Non
 def test_a_new_user_sees_the_reader_in_the_first_session(world: World) -> None:
     world.extra["ANTHROPIC_API_KEY"] = KEY
     world.model.brain = lambda body: [say("Here is what there is.")]
-    with at_a_terminal(world, world.repository("shop")) as person:
+    with at_a_terminal(world, world.repository("shop"), MEMORYD_HOOK_SECONDS="4") as person:
         until(lambda: _answers(lambda: bool(world.call("memory_status"))), "no daemon", 120)
         person.types("please look at the cart")
         person.shows(r"memoryd: reader session: the session's own model")
