@@ -18,9 +18,10 @@ from memoryd.language.patterns import later
 
 _I = re.IGNORECASE
 MAX_WORDS = 30
-# Names in code, flags and remarks in parentheses, whose words must not count.
+# Names in code, flags with the value before the next flag, and remarks in parentheses, whose words must not count.
 _CODE = later(
-    r"`[^`\n]{1,120}`|(?<![\w-])--?[a-zA-Z][\w-]{0,40}|\b[\w.]{1,60}\(\)|\([^()]{1,160}\)|[\w.*@-]{0,60}/[\w./*@-]{0,80}"
+    r"`[^`\n]{1,120}`|(?<![\w-])--?[a-zA-Z][\w-]{0,40}(?:[ =][\w./:@-]{1,60}(?= --))?|"
+    r"\b[\w.]{1,60}\(\)|\([^()]{1,160}\)|[\w.*@-]{0,60}/[\w./*@-]{0,80}"
 )
 
 

@@ -41,6 +41,7 @@ utilise `task` au lieu de `make` partout
 nunca edites a mano Gemfile.lock
 """
 MOMENT = """\
+in the gpu box conda env vision run python fit.py --stage all --rounds 200 --data sets/night
 don't push, the pipeline is red
 please don't commit, the diff is too big
 don't run yarn install, the train has no network
