@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -62,10 +62,19 @@ def _call(event: HookEvent, payload: Mapping[str, Any], project: Project) -> Too
 
 @dataclass(frozen=True, slots=True)
 class _Shown:
-    """What counted as shown before an answer: notes by name, and the sessions whose handoffs were still to be given."""
+    """What counted as shown before an answer.
+
+    Attributes:
+        notes: Notes by name.
+        handoffs: The sessions whose handoffs were still to be given.
+        injected: The memories that the session had received, or None if its injections must stay.
+        governed: Whether it had received its governance.
+    """
 
     notes: Mapping[str, str]
     handoffs: tuple[str, ...]
+    injected: frozenset[str] | None
+    governed: bool
 
 
 class HookCalls:
@@ -129,7 +138,10 @@ class HookCalls:
     def _remember_shown(self, session: str, project: str) -> None:
         """Keep what counts as shown before an answer, in case the answer does not arrive."""
         waiting = tuple(handoff.session for handoff in self._state.handoffs(project) if not handoff.shown)
-        self._before[session] = _Shown({name: self._state.note(name) for name in SHOWN_ONCE}, waiting)
+        record = self._state.session(session)
+        notes = {name: self._state.note(name) for name in SHOWN_ONCE}
+        injected = frozenset(self._state.injected(session))
+        self._before[session] = _Shown(notes, waiting, injected, record is not None and record.governed)
         self._before.move_to_end(session)
         while len(self._before) > KEPT_ANSWERS:
             self._before.popitem(last=False)
@@ -137,7 +149,7 @@ class HookCalls:
     def take_back(self, session: str) -> None:
         """Undo what the latest answer to this session counts as shown, because the hook did not wait for it.
 
-        On a busy machine, a line that is shown only once would otherwise be lost.
+        On a busy machine, what is shown only once, and memories that a session receives once, would otherwise be lost.
         """
         before = self._before.pop(session, None)
         if before is None:
@@ -146,6 +158,8 @@ class HookCalls:
             self._state.set_note(name, value)
         for handoff in before.handoffs:
             self._state.set_handoff_shown(handoff, shown=False)
+        if before.injected is not None:
+            self._state.take_back_injections(session, before.injected, before.governed)
 
     def _given(self, event: HookEvent, context: str) -> str:
         """Count the tokens of a context that the session is given, and return it."""
@@ -197,6 +211,8 @@ class HookCalls:
         if name == "SessionStart":
             self._catch_up(event.session)
         elif name == GOVERNANCE_SHOWN:
+            if event.session in self._before:  # The hook printed the cached governance instead of the answer.
+                self._before[event.session] = replace(self._before[event.session], injected=None)
             shown = self._injector.governance(project.id)
             self._state.record_injection(event.session, shown.ids, "SessionStart")
             self._given(event, shown.text)

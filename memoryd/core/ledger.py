@@ -100,6 +100,11 @@ class Ledger:
                 new += [memory] if self._db.changes() else []
         return new
 
+    def take_back_uses(self, session: str, memories: Iterable[str], how: UseKind) -> None:
+        """Remove recorded uses that did not happen."""
+        rows = [(session, memory, how.value) for memory in memories]
+        self._db.executemany("DELETE FROM use WHERE session = ? AND memory = ? AND how = ?", rows)
+
     def uses(self, memory: str) -> list[Use]:
         """Return all uses of a memory, oldest first."""
         rows = self._db.execute("SELECT memory, session, how, at FROM use WHERE memory = ? ORDER BY at, session, how", (memory,))

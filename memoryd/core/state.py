@@ -6,7 +6,7 @@ results and the user's off switches. See also `ledger` (individual memories) and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
@@ -537,6 +537,14 @@ class State:
         with self._db.transaction():
             self._db.execute("DELETE FROM injection WHERE session = ?", (session,))
             self._db.execute("UPDATE session SET governed = 0 WHERE session = ?", (session,))
+
+    def take_back_injections(self, session: str, before: Collection[str], governed: bool) -> None:
+        """Remove the session's injections other than those `before`, because it did not receive them."""
+        rows = [(session, memory) for memory in self.injected(session) - set(before)]
+        with self._db.transaction():
+            self._db.executemany("DELETE FROM injection WHERE session = ? AND memory = ?", rows)
+            self.ledger.take_back_uses(session, [memory for _, memory in rows], UseKind.INJECTED)
+            self.set_governed(session, governed)
 
     # Runs
 

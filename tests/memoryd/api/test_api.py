@@ -136,6 +136,26 @@ def test_what_an_answer_that_came_too_late_said_is_said_again(desk: Desk) -> Non
     assert "systemMessage" not in desk.hook("UserPromptSubmit", prompt="And at the till."), "the line had arrived before"
 
 
+def test_memories_of_an_answer_that_came_too_late_are_given_with_the_next_prompt(desk: Desk) -> None:
+    desk.user("remember", content="Lint before each commit.", kind="rule", polarity="do")
+    for _ in range(2):
+        assert "Lint before" in str(desk.hook("SessionStart", source="startup"))
+        desk.api.undelivered({"session_id": "s1"})
+    (memory,) = desk.user("list_memories")["memories"]
+    assert desk.user("why", id=memory["id"])["used"] == {}
+    assert "Lint before" in str(desk.hook("UserPromptSubmit", prompt="Please look at the cart."))
+    assert "Lint before" not in str(desk.hook("UserPromptSubmit", prompt="Please lint the commit."))
+    assert desk.user("why", id=memory["id"])["used"] == {"injected": 1}
+
+
+def test_a_cached_start_that_the_hook_printed_instead_of_a_late_answer_counts(desk: Desk) -> None:
+    desk.user("remember", content="Lint before each commit.", kind="rule", polarity="do")
+    assert "Lint before" in str(desk.hook("SessionStart", source="startup"))
+    desk.api.drain_spool_record("GovernanceShown", {"session_id": "s1", "cwd": str(desk.folder)}, {})
+    desk.api.undelivered({"session_id": "s1"})
+    assert "Lint before" not in str(desk.hook("UserPromptSubmit", prompt="Please look at the cart."))
+
+
 def test_a_reader_that_cannot_answer_is_reported_once(desk: Desk, tmp_path: Path) -> None:
     desk.hook("SessionStart", source="startup")
     log = tmp_path / "s1.jsonl"
