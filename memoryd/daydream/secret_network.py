@@ -207,7 +207,27 @@ def _judged(text: str, near: NearWords, batch: list[SecretCandidate], network: N
     if not batch:
         return []
     chances = network.chances([features(text, near, candidate) for candidate in batch])
-    return [(float(chance), one) for chance, one in zip(chances, batch, strict=True) if chance >= network.limit]
+    return [
+        (float(chance), one)
+        for chance, one in zip(chances, batch, strict=True)
+        if chance >= network.limit and not _is_lone_hash(text, near, one)
+    ]
+
+
+def _is_lone_hash(text: str, near: NearWords, candidate: SecretCandidate) -> bool:
+    """Return whether a value is a hash or an identifier by its signs, and neither its name nor a word close by says that it is a secret."""
+    value = text[candidate.start : candidate.end]
+    if not _HASH.fullmatch(value) or not _OF_ACCESS.isdisjoint(name_before(text, candidate.start)):
+        return False
+    distances = [near.distance(group, candidate.start, candidate.end) for group in _NAMING_GROUPS]
+    account = near.distance(_ACCOUNT, candidate.start, candidate.end)[0]
+    return account > _NEXT and all(before > _CLOSE and after > _CLOSE // 2 for before, after in distances)
+
+
+_HASH = re.compile(r"[0-9a-f]{7,64}|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_NAMING_GROUPS = (0, 1, 2, 3, 5)  # Passwords, secrets, keys, tokens and cookies.
+_ACCOUNT = 4
+_CLOSE, _NEXT = 48, 8
 
 
 class NearWords:
@@ -287,6 +307,7 @@ def _in_quotes(text: str, begin: int, end: int) -> Iterator[SecretCandidate]:
         quoted = text[start:stop]
         if (
             MARK in quoted
+            or _IS_PUBLIC.match(quoted)
             or quoted != quoted.strip()
             or quoted.isdigit()
             or _FIELD.match(quoted)
@@ -318,7 +339,13 @@ def _of_token(text: str, token: re.Match[str]) -> Iterator[SecretCandidate]:
     if "redacted:" in raw or raw.startswith("redacted"):
         return
     start, end = token.span()
-    if _is_part_of_data(text, start, end):
+    if (
+        _is_part_of_data(text, start, end)
+        or "\x1b" in raw
+        or raw.count("\\") > 1
+        or raw.startswith(_PATHS)
+        or text.startswith("(", end)
+    ):
         return
     if in_address(text, end):
         return  # Secrets in URLs are found by their syntax.
@@ -337,6 +364,18 @@ def _of_token(text: str, token: re.Match[str]) -> Iterator[SecretCandidate]:
         near_end = near_end or sign == "/" and len(raw) > _LONGEST_DATA_FREE
         if not near_end and not is_described(text, start + at) and not is_measure(raw[at : end - start]):
             yield SecretCandidate(start + at, end, 3)
+
+
+_PATHS = ("~/", "./", "../")
+
+
+def _is_variable(text: str, start: int, value: str) -> bool:
+    """Return whether a value repeats its name, as in "salt: retrySalt", so it is a variable."""
+    name = name_before(text, start)
+    return bool(name) and len(name[-1]) >= _SHORTEST_PIECE and name[-1] in value.casefold() and not value.islower()
+
+
+_SHORTEST_PIECE = 3
 
 
 def _is_part_of_data(text: str, start: int, end: int) -> bool:
@@ -366,7 +405,7 @@ def _may_be_value(text: str, start: int, end: int) -> bool:
     line = text.rfind("\n", max(0, start - _AROUND), start) + 1
     if line and not text[line:start].strip() and text[line - 2 : line - 1] not in _OPENS_A_LINE:
         return False  # A value alone on its line belongs to the previous line only if that line is incomplete.
-    if "\x1b" in value or value.count("/") > 1 and is_wordy(value) or value.count("\\") > 1:
+    if value.count("/") > 1 and is_wordy(value) or value.isalpha() and _is_variable(text, start, value):
         return False
     if not value.isalpha() or is_strange(value):
         return True

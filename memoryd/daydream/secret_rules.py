@@ -1796,6 +1796,12 @@ RULES: tuple[SecretRule, ...] = (
     _rule(
         "key", "ac <twilio>", r"\bAC[0-9a-f]{32}\W{1,6}(?:\w{1,12}\W{1,4}){0,2}(?P<secret>[0-9a-f]{32})(?!\w)", ignore_case=False
     ),
+    _rule(
+        "key",
+        "token key secret passwor schlüssel clé clave chave chiave jeton",
+        r"(?<![\w/-])(?P<secret>[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})[\"'`]?\s(?:is|was|ist|war|est|es|è|é)\s(?:the|our|my|your|der|das|mein|unser|la|le|notre|el|il|o|a)\s(?:[\w-]{1,20}\s){0,2}?"
+        r"(?:(?<!public )(?<!primary )(?<!cache )(?<!idempotency ))(?:token|(?:api[ -]|secret[ -]|master[ -]|admin[ -]|access[ -])?key|secret|password|passwort|schlüssel|clé|clave|chave|chiave|jeton)(?![\w-])(?! (?:id|hash|name))",
+    ),
     # Prose
     _rule(
         "password",
@@ -1892,6 +1898,12 @@ RULES: tuple[SecretRule, ...] = (
         "",
         r"\[redacted:(?:assignment|key|api-key)\]\r?\n[ \t]{0,12}(?P<secret>[A-Za-z0-9+/=_-]{8,200})(?=[\"'`]?[ \t]{0,3}(?:\r?\n|$))",
         lambda match: _accept_long_random(match) or re.fullmatch(r"[0-9a-f]{32,200}", match["secret"]) is not None,
+    ),
+    _rule(
+        "key",
+        "",
+        r"\[redacted:(?:assignment|key|api-key)\][^\n]{0,60}\b(?:continue[sd]|rest|remainder|remaining|second|other half|then|next|weiter|suite|resto|follow\w{0,4})\b[^\n]{0,40}:\s{0,3}(?:\r?\n)?[ \t]{0,8}[\"'`]?(?P<secret>[\w+/=-]{12,300})(?=[\"'`.,]{0,2}(?:\s|$))",
+        _accept_random,
     ),
     # Codes
     _rule(

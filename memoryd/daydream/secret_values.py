@@ -200,13 +200,23 @@ def is_described(text: str, start: int) -> bool:
             return True
     if _PGP_ID.match(text, start) and _OF_PGP.search(text, max(0, start - 60), start):
         return True
-    if text.startswith("${", max(0, start - 2)) or _FOR_EXAMPLE.search(text, max(0, start - 40), start):
+    if (
+        text.startswith("${", max(0, start - 2))
+        or _is_in_arn(text, start)
+        or _FOR_EXAMPLE.search(text, max(0, start - 40), start)
+    ):
         return True
     return _is_described_by(name_before(text, start), text, start)
 
 
+def _is_in_arn(text: str, start: int) -> bool:
+    """Return whether the value is a part of the name of a resource at Amazon."""
+    begin = text.rfind("arn:", max(0, start - 120), start)
+    return begin >= 0 and not any(c.isspace() or c in "\"'," for c in text[begin:start])
+
+
 _FOR_EXAMPLE = re.compile(
-    r"(?:\bsuch as|\bpasswords like|\bfor example|\be\.g\.|\bz\. ?B\.|\bzum Beispiel|\bwie etwa|\bpar exemple|\bpor ejemplo|\bad esempio|например|"
+    r"(?:\b(?:called|named|titled|genannt|namens|nommée?|llamad[oa]|chamad[oa]|chiamat[oa])|\bSHA\d{1,3}:|\bMD5:|\bsuch as|\bpasswords like|\bfor example|\be\.g\.|\bz\. ?B\.|\bzum Beispiel|\bwie etwa|\bpar exemple|\bpor ejemplo|\bad esempio|например|"
     r"\b(?:sequence|resume|page|pagination|continuation|sync|cursor|delta|watch)[ -]token\W{1,4}(?:\w{1,10}\W{1,4})?)[:,]?\s{0,2}[\"'`„“(]{0,2}$",
     re.IGNORECASE,
 )

@@ -943,7 +943,8 @@ _SHORTEST_SEED = 12
 
 SEED_WORDS_FILE = Path(__file__).with_name("seed_words.txt")
 _LISTED_WORD = re.compile(r"[A-Za-z]{3,8}")
-_BETWEEN_LISTED = re.compile(r"[^A-Za-z]{1,12}")
+_BETWEEN_LISTED = re.compile(r"[\s\d.,:;|\"'`\[\])>*#-]{1,12}")
+_FEWEST_DIFFERENT = 8  # Phrases may repeat words, but headings of a table repeat most of them.
 
 
 @cache
@@ -960,17 +961,19 @@ def _listed(text: str) -> Iterator[Found]:
     listed = _seed_words()
     if len(listed.intersection(_LISTED_WORD.findall(text.lower()))) < _SHORTEST_SEED - 2:
         return
-    start = end = number = 0
-    for match in _LISTED_WORD.finditer(text):
-        joined = match.start() - end <= _FARTHEST_LISTED and _BETWEEN_LISTED.fullmatch(text, end, match.start())
-        if match[0].lower() in listed and (joined or not number):
-            start, end, number = match.start() if not number else start, match.end(), number + 1
+    run = list[re.Match[str]]()
+    for match in [*_LISTED_WORD.finditer(text), None]:
+        known = match is not None and match[0].lower() in listed
+        if match is not None and known and (not run or _is_next(text, run[-1].end(), match.start())):
+            run.append(match)
             continue
-        if number >= _SHORTEST_SEED:
-            yield start, end, "seed-phrase"
-        start, end, number = (match.start(), match.end(), 1) if match[0].lower() in listed else (0, 0, 0)
-    if number >= _SHORTEST_SEED:
-        yield start, end, "seed-phrase"
+        if len(run) >= _SHORTEST_SEED and len({word[0].lower() for word in run}) >= _FEWEST_DIFFERENT:
+            yield run[0].start(), run[-1].end(), "seed-phrase"
+        run = [match] if match is not None and known else []
+
+
+def _is_next(text: str, end: int, start: int) -> bool:
+    return start - end <= _FARTHEST_LISTED and _BETWEEN_LISTED.fullmatch(text, end, start) is not None
 
 
 _FARTHEST_LISTED = 12
