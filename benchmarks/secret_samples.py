@@ -462,9 +462,23 @@ def samples_of(path: Path) -> Iterator[Sample]:
     """Return the samples of a file."""
     for row in json.loads(path.read_text(encoding="utf-8")):
         harmless_one = row["secret"] is None
-        yield Sample(
-            f"{row['kind']}, harmless" if harmless_one else row["kind"], row["text"], () if harmless_one else (row["secret"],)
-        )
+        needles = () if harmless_one else _parts_of(row["secret"], row["text"])
+        yield Sample(f"{row['kind']}, harmless" if harmless_one else row["kind"], row["text"], needles)
+
+
+_SHORTEST_PART = 6
+
+
+def _parts_of(secret: str, text: str) -> tuple[str, ...]:
+    """Return the secret, or its parts if the text has it split, for example by the end of a line."""
+    parts, rest, at = list[str](), secret, 0
+    while rest:
+        size = next((size for size in range(len(rest), 0, -1) if text.find(rest[:size], at) >= 0), 0)
+        if not size:
+            return (secret,)
+        parts.append(rest[:size])
+        at, rest = text.find(rest[:size], at) + size, rest[size:]
+    return tuple(part for part in parts if len(part) >= min(_SHORTEST_PART, len(secret))) or (secret,)
 
 
 def passed(sample: Sample) -> bool:

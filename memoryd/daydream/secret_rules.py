@@ -1896,6 +1896,17 @@ RULES: tuple[SecretRule, ...] = (
     _rule(
         "key",
         "",
+        r"\[redacted:api-key\]\r?\n[ \t>|]{0,12}(?P<secret>[A-Za-z0-9_-]{14,200})(?=[\s.,;])",
+        lambda match: (
+            _accept_long_random(match)
+            and any(c.isdigit() for c in match["secret"])
+            and any(c.isupper() for c in match["secret"])
+            and any(c.islower() for c in match["secret"])
+        ),
+    ),
+    _rule(
+        "key",
+        "",
         r"\[redacted:(?:assignment|key|api-key)\]\r?\n[ \t]{0,12}(?P<secret>[A-Za-z0-9+/=_-]{8,200})(?=[\"'`]?[ \t]{0,3}(?:\r?\n|$))",
         lambda match: _accept_long_random(match) or re.fullmatch(r"[0-9a-f]{32,200}", match["secret"]) is not None,
     ),
