@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
 
@@ -301,7 +302,14 @@ def _is_split_key(text: str) -> bool:
     parts = _JOINTS.split(text)
     if MARK in text or not PREFIXED.match("".join(parts)) and not "".join(parts).startswith("eyJ"):
         return False
-    return all((_RANDOM.search(part) or part.isupper() or not is_wordy(part)) and not _ANOTHER.match(part) for part in parts[1:])
+    return all(_may_go_on(before, part) for before, part in pairwise(parts))
+
+
+def _may_go_on(before: str, part: str) -> bool:
+    """Return whether a part may belong to the key in the previous part. The second part of a JWT begins like the first."""
+    if _ANOTHER.match(part):
+        return before.endswith(".") and part.startswith("eyJ")
+    return _RANDOM.search(part) is not None or part.isupper() or not is_wordy(part)
 
 
 # Blocks of private keys

@@ -140,6 +140,22 @@ def _is_scrambled(value: str) -> bool:
 _PAIRED = re.compile(r"\([^()]{0,200}\)|\{[^{}]{0,200}\}|\[[^][]{0,200}\]|<[^<>]{0,200}>|%\w|^[$%{<*.x-]|://|\*{3}|\.{3}")
 
 
+_IS_CREDENTIAL = re.compile(
+    r"(?:pass\w{0,6}|pw|pwd|secret|token|key|auth|cred\w{0,8})[\w.\"'\]]{0,20}\s{0,3}(?::\s?\w{1,20}\s?)?(?:=>|:=|[:=(])\s{0,3}$",
+    re.IGNORECASE,
+)
+_A_STRING = re.compile(r"[\"'`]([^\"'`\n]{1,100})[\"'`]")
+
+
+def _accept_joined(match: re.Match[str]) -> bool:
+    """Accept strings that are joined without a sign between them, if the result looks random or is given the name of a credential."""
+    value = "".join(_A_STRING.findall(match["secret"]))
+    if len(value) < 8 or is_placeholder(value) or any(c.isspace() for c in value):  # noqa: PLR2004
+        return False
+    named = _IS_CREDENTIAL.search(match.string, max(0, match.start() - 60), match.start()) is not None
+    return named or len(value) >= 24 and _is_key_body(value)  # noqa: PLR2004
+
+
 def _accept_argument(match: re.Match[str]) -> bool:
     """Reject the first of two quoted arguments, which is a name."""
     return _accept_typed(match) and match.string[match.end() : match.end() + 3].lstrip()[:1] != "," or is_mixed(match["secret"])
@@ -1678,7 +1694,7 @@ RULES: tuple[SecretRule, ...] = (
     _rule(
         "key",
         "",
-        r"\[redacted:(?:assignment|key|api-key)\][\"'`]?\s{0,2}\\\r?\n[ \t]{0,12}[\"'`]?(?P<secret>[\w+/=-]{8,200})(?=[\"'`]?[ \t]{0,3}(?:\r?\n|$))",
+        r"\[redacted:(?:assignment|key|api-key)\][\"'`]?\s{0,2}[\\^]\r?\n[ \t]{0,12}[\"'`]?(?P<secret>[\w+/=-]{8,200})(?=[\"'`]?[ \t]{0,3}(?:\r?\n|$))",
         lambda match: is_mixed(match["secret"]),
     ),
     _rule(
@@ -1801,6 +1817,24 @@ RULES: tuple[SecretRule, ...] = (
         "token key secret passwor schlüssel clé clave chave chiave jeton",
         r"(?<![\w/-])(?P<secret>[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})[\"'`]?\s(?:is|was|ist|war|est|es|è|é)\s(?:the|our|my|your|der|das|mein|unser|la|le|notre|el|il|o|a)\s(?:[\w-]{1,20}\s){0,2}?"
         r"(?:(?<!public )(?<!primary )(?<!cache )(?<!idempotency ))(?:token|(?:api[ -]|secret[ -]|master[ -]|admin[ -]|access[ -])?key|secret|password|passwort|schlüssel|clé|clave|chave|chiave|jeton)(?![\w-])(?! (?:id|hash|name))",
+    ),
+    _rule(
+        "key",
+        "",
+        r"\[redacted:(?:assignment|key|api-key|password)\][\"'`]\s{0,20}\.(?:concat|append|push|plus)\(\s{0,3}[\"'`](?P<secret>[^\"'`\s]{4,200})[\"'`]",
+    ),
+    _rule(
+        "key",
+        "join",
+        r"(?:[\"']{2}\.join\(\s{0,3}[\[(]|-join\s{0,3}@?\()\s{0,6}(?P<secret>[bBrRuUfF]?[\"'][^\"'\n]{1,100}[\"'](?:\s{0,3},\s{0,12}[bBrRuUfF]?[\"'][^\"'\n]{1,100}[\"']){1,12})\s{0,6},?\s{0,6}[\])]",
+        _accept_joined,
+        stems="''.join \"\".join -join",
+    ),
+    _rule(
+        "key",
+        ".join('') .join(\"\") .join(``)",
+        r"\[\s{0,6}(?P<secret>[\"'`][^\"'`\n]{1,100}[\"'`](?:\s{0,3},\s{0,12}[\"'`][^\"'`\n]{1,100}[\"'`]){1,12}),?\s{0,6}\]\.join\((?:''|\"\"|``)\)",
+        _accept_joined,
     ),
     # Prose
     _rule(

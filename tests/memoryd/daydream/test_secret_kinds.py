@@ -113,6 +113,21 @@ def test_data_about_a_credential_and_references_to_it_are_kept(text: str) -> Non
     assert redact(text).text == text
 
 
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("$pw = -join @('harbour','-light-','77')", ("harbour", "light")),
+        ('password = "".join(["Hazel", "brook", "77!"])', ("Hazel", "brook")),
+        (f"const k = ['{MIXED[:14]}', '{MIXED[10:]}'].join('')", (MIXED[:14], MIXED[10:])),
+        (f'String key = "{MIXED}"\n    .concat("{HEX_32}");', (MIXED, HEX_32)),
+        (f"{'ey' + 'J'}hbGciOiJIUzI1NiJ9.\n{'ey' + 'J'}{MIXED}.\n{MIXED}{HEX_32}", (MIXED, HEX_32)),
+    ],
+)
+def test_no_part_of_a_split_secret_remains(text: str, parts: tuple[str, ...]) -> None:
+    done = redact(text).text
+    assert not any(part in done for part in parts)
+
+
 @given(st.text(st.characters(codec="ascii"), max_size=60))
 def test_a_name_that_describes_protects_any_value(text: str) -> None:
     start = len("secret_name = ")
