@@ -346,6 +346,8 @@ def _is_inverted(check: Check, said: str) -> bool:
     if named(forbidden, denying):
         return False
     # "legacy/ belongs to others, stay away from it" and "go.sum: hands off" forbid what the clause before names
+    if all(entry.startswith("* ") for entry in forbidden):
+        return named(forbidden, asked)  # A host may be named in another sentence: "Never connect to production. It is at …"
     points_back = any(_POINTS_BACK.search(clause) or _BARE.fullmatch(clause) for clause in denying)
     return not points_back or named(forbidden, asked)
 

@@ -120,6 +120,8 @@ def test_a_rule_may_have_several_checks_and_one_that_is_not_the_users_drops_all(
         ("Never --skip-audit.", {"kind": "command", "words": ["--skip-audit"]}, "* --skip-audit"),
         ("Take xh instead of curl.", {"kind": "command", "words": ["curl"], "instead": "xh"}, "curl"),
         ("这里用 pnpm，不要用 npm", {"kind": "command", "words": ["npm"], "instead": "pnpm"}, "npm"),
+        ("You may never connect to production. The host is db-prod.shop.internal.", {"kind": "command",
+          "words": ["db-prod.shop.internal"]}, "* db-prod.shop.internal"),
         ("go.sum: hands off.", {"kind": "path", "paths": ["go.sum"]}, "go.sum"),
         ("Leave generated/ alone.", {"kind": "path", "files": ["generated/"]}, "generated/"),
         ("Never edit *.pb.go by hand.", {"kind": "path", "files": ["*.pb.go"]}, "*.pb.go"),
@@ -146,6 +148,7 @@ def test_what_the_user_names_or_describes_is_accepted_in_many_wordings(said: str
     ("said", "check"),
     [
         ("Always use pnpm here.", {"kind": "command", "words": ["pnpm"]}),  # the opposite, without a negation
+        ("pnpm is installed here, nothing else is allowed.", {"kind": "command", "words": ["pnpm"]}),
         ("npm is our tool, never pnpm.", {"kind": "command", "words": ["npm"]}),
         ("Take xh instead of curl.", {"kind": "command", "words": ["xh"], "instead": "curl"}),
         ("Never push by force.", {"kind": "path", "paths": ["lock files"]}),  # Nobody spoke of lock files.
