@@ -8,6 +8,7 @@ statement, then the newer one, in a separate project) and a dream over both. Onl
     python -m benchmarks.pairs FILE … --words               without an embedder: rules on words only
     python -m benchmarks.pairs FILE … --ask FOLDER          write a dream's questions to a model, in batches, to FOLDER/ask_N.md
     python -m benchmarks.pairs FILE … --answers FOLDER      the dream with the answers of FOLDER/answer_N.json
+    python -m benchmarks.pairs FILE … --crossed N           N pairs of statements from different pairs, which are unrelated
     python -m benchmarks.pairs FILE … --show                the misjudged pairs, with their texts (never on a test set)
 """
 
@@ -23,6 +24,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from memoryd.core.config import load_settings
 from memoryd.core.errors import ModelError
 from memoryd.core.types import Candidate, Completion, Kind, LinkType, MemoryItem, Message, Passage, Source, Usage
@@ -31,12 +34,13 @@ from memoryd.daydream.reconcile import Outcome, Reconciler
 from memoryd.dream.plan import DEFAULTS, Action, DreamLimits, Plan
 from memoryd.dream.planner import make_plan
 from memoryd.embed.onnx import OnnxEmbedder
-from memoryd.language import Comparer
+from memoryd.language import Assertion, Comparer
 from memoryd.service import Orchestrator, comparer_for
 from memoryd.testing import FakeClock
 
 RELATIONS = ("same", "refines", "replaces", "contradicts", "different")
 SOURCES = {"user": Source.USER, "assistant": Source.AGENT_STEP}
+CROSSED_SEED = 7
 NOW = datetime(2026, 12, 1, tzinfo=UTC)
 
 
@@ -263,6 +267,18 @@ def show(pairs: Sequence[Pair], seen: Sequence[Seen]) -> None:
             print(f"  {pair.relation} seen as {each.relation} [{pair.lang}, {pair.kind}] {pair.old} => {pair.new}")
 
 
+def crossed(pairs: Sequence[Pair], count: int, comparer: Comparer) -> Counter[str]:
+    """Compare older statements with newer ones of other pairs, chosen by lot, as two statements of the user."""
+    lots = np.random.default_rng(CROSSED_SEED)
+    seen: Counter[str] = Counter()
+    while seen.total() < count:
+        first, second = (int(place) for place in lots.integers(0, len(pairs), 2))
+        if first != second:
+            old, new = Assertion(pairs[first].old, by_user=True), Assertion(pairs[second].new, by_user=True)
+            seen[comparer.compare(old, new).relation.value] += 1
+    return seen
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path)
@@ -270,9 +286,14 @@ def main() -> None:
     parser.add_argument("--ask", type=Path)
     parser.add_argument("--answers", type=Path)
     parser.add_argument("--show", action="store_true")
+    parser.add_argument("--crossed", type=int, default=0, metavar="N")
     options = parser.parse_args()
     pairs = load(options.files)
     comparer = comparer_for(None if options.words else OnnxEmbedder())
+    if options.crossed:
+        seen_as = crossed(pairs, options.crossed, comparer)
+        print(f"{options.crossed} unrelated pairs seen as:", ", ".join(f"{name} {n}" for name, n in seen_as.most_common()))
+        return
     if options.ask:
         asked = Asked(options.ask)
         by_dream(pairs, comparer, words=options.words, llm=asked)
