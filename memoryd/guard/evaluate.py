@@ -85,8 +85,9 @@ class Earlier:
     def _last_of(self, wanted: str) -> int:
         programs = self._programs()
         name = program_wanted(wanted)
-        found = [entry for entries in programs.values() for entry in entries] if name is None else programs.get(name, [])
-        return max((at for at, command in found if runs(command, wanted)), default=-1)
+        names = programs if name is None else (name, _WRAPPERS.get(name, ""), *_RUN_OTHERS)
+        found = [entry for program in names for entry in programs.get(program, ())]
+        return max((at for at, command in found if _has_run(command, wanted)), default=-1)
 
     def _programs(self) -> dict[str, list[tuple[int, ShellCommand]]]:
         if self._by_program is None:
@@ -169,6 +170,7 @@ _GLOBAL_VALUES: Mapping[str, frozenset[str]] = {
     "docker": frozenset({"--context", "-c", "-H", "--host"}),
     "kubectl": frozenset({"-n", "--namespace", "--context", "--kubeconfig"}),
 }
+_ANYWHERE = frozenset({"-w", "--workspace", "--prefix", "--filter"})  # Options with a value also after the subcommand.
 _HELP = frozenset({"--help", "-h", "--version"})
 # Options of `git commit` that take the next word as their value. The value must not be mistaken for a flag.
 _COMMIT_VALUES = frozenset({"-m", "--message", "-F", "--file", "-C", "-c", "--author", "--date", "-t", "--template"})
@@ -221,6 +223,8 @@ def _usual(program: str, arguments: list[str]) -> list[str]:
         return arguments[1:]
     if program not in _SCRIPT_RUNNERS or not arguments:
         return arguments
+    if program == "yarn" and arguments[0] == "workspace":
+        return _usual(program, arguments[2:])
     first = _ALIASES.get(arguments[0], arguments[0])
     if first == "run" and len(arguments) > 1 and (program != "npm" or arguments[1] not in NPM_COMMANDS):
         return arguments[1:]
@@ -272,6 +276,40 @@ def _parsed(line: str) -> tuple[ShellCommand, ...]:
     return tuple(parse_shell(line))
 
 
+# Programs that run others, which `parse_shell` leaves alone: inside a container, or from the packages of a project.
+_RUN_OTHERS = (
+    "docker",
+    "docker-compose",
+    "kubectl",
+    "pnpm",
+    "yarn",
+    "bun",
+    "sail",
+    "fvm",
+    "mint",
+    "mise",
+    "rtx",
+    "nix",
+    "devbox",
+)
+_WRAPPERS = {"gradle": "gradlew", "mvn": "mvnw", "gradlew": "gradle", "mvnw": "mvn"}
+
+
+def _has_run(command: ShellCommand, wanted: str) -> bool:
+    """Return whether a command ran a step, also by a wrapper or inside a container. A wrong answer would accuse the agent."""
+    if runs(command, wanted):
+        return True
+    words = command.words
+    program = _program(words[0]) if words else ""
+    if other := _WRAPPERS.get(program):
+        return runs(replace(command, words=(other, *words[1:])), wanted)
+    if program not in _RUN_OTHERS:
+        return False
+    name = program_wanted(wanted)
+    starts = [at for at, word in enumerate(words[1:], 1) if name is not None and _program(word) == name]
+    return any(runs(replace(command, words=words[at:]), wanted) for at in starts)
+
+
 def program_run(command: ShellCommand) -> str:
     """Return the name of the program as `runs` compares it, or "" if the command only assigns variables."""
     words = _module(command.words)
@@ -298,6 +336,8 @@ def runs(command: ShellCommand, wanted: str) -> bool:
     if pattern[1:2] == ("|",):  # `curl | sh`
         return command.source == pattern[0] and _program(command.program) in pattern[2:]
     words = _module(command.words)
+    if words and pattern and pattern[0].endswith(".py") and _program(words[0]) == "python":
+        words = words[1:]  # `python manage.py migrate`
     if not words or not pattern or _program(words[0]) != _program(pattern[0]):
         return False
     if _program(words[0]) in _CLIENTS and len(pattern) > 1 and pattern[1].isupper() and not pattern[1].startswith("-"):
@@ -574,7 +614,7 @@ def _arguments(words: Sequence[str]) -> list[str]:
         if skip:
             skip = False
         elif word.startswith("-") and word != "-":
-            skip = word in with_value and not out
+            skip = word in with_value and (not out or word in _ANYWHERE)
         else:
             out.append(word)
     return out
@@ -1060,14 +1100,15 @@ def _companion(check: Check, call: ToolCall, earlier: Earlier) -> Result:
         return NOTHING
     at, command = found[0], whole[found[0]]
     done = 0 <= earlier.last(check.first) >= earlier.last(check.words)  # Each commit requires its own run of the step.
-    done = done or any(place < at for place in _positions(line, check.first))
+    done = done or any(place < at for place in _positions(line, check.first, lenient=True))
     return OBEYED if done else _missing(check, " ".join(command.words), _form_of(command.words))
 
 
 @lru_cache(maxsize=300)  # hundreds of rules may be about the same command
-def _positions(line: str, wanted: tuple[str, ...]) -> tuple[int, ...]:
-    """Return the positions of the commands of a line that match one of the wanted ones."""
-    return tuple(at for at, command in enumerate(_parsed(line)) if any(runs(command, word) for word in wanted))
+def _positions(line: str, wanted: tuple[str, ...], lenient: bool = False) -> tuple[int, ...]:
+    """Return the positions of the commands of a line that match one of the wanted ones, with `lenient` as steps that have run."""
+    fits = _has_run if lenient else runs
+    return tuple(at for at, command in enumerate(_parsed(line)) if any(fits(command, word) for word in wanted))
 
 
 def _is_about(check: Check, edited: Sequence[str]) -> bool:

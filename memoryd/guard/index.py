@@ -127,7 +127,8 @@ def _programs_of(check: Check) -> set[str]:
     if check.kind in (CheckKind.MESSAGE, CheckKind.BRANCH):
         return {"git"}
     wanted = [*check.words, *([check.instead] if check.instead and check.kind is CheckKind.COMMAND else [])]
-    return {program_wanted(each) or _ANY for each in wanted}
+    programs = {program_wanted(each) or _ANY for each in wanted}
+    return programs | {"python"} if any(program.endswith(".py") for program in programs) else programs
 
 
 def _first_parts(check: Check) -> set[str]:

@@ -739,6 +739,7 @@ SAME_FLAGS: Mapping[tuple[str, str], tuple[frozenset[str], ...]] = {
     ("npm", "install"): (frozenset({"--global", "-g"}), frozenset({"--save-dev", "-D"})),
     ("npm", "i"): (frozenset({"--global", "-g"}), frozenset({"--save-dev", "-D"})),
     ("curl", ""): (frozenset({"--location", "-L"}), frozenset({"--insecure", "-k"}), frozenset({"--fail", "-f"}), frozenset({"--silent", "-s"})),
+    ("pre-commit", "run"): (frozenset({"-a", "--all-files"}),),
     ("gh", "pr"): (frozenset({"-B", "--base"}), frozenset({"-d", "--draft"}), frozenset({"-s", "--squash"})),
     ("git", "merge"): (frozenset({"-s", "--strategy"}),), ("git", "stash"): (frozenset({"-u", "--include-untracked"}),),
     ("git", "checkout"): (frozenset({"-f", "--force"}),), ("git", "switch"): (frozenset({"-f", "--force", "--discard-changes"}),),

@@ -20,6 +20,9 @@ RULES = (
 CHECKS = [check for rule in RULES if (check := compile_rule(rule))] + [
     Check(CheckKind.COMMAND, ("* db.prod.internal",)),
     Check(CheckKind.COMMAND, ("DEBUG=1",)),
+    Check(CheckKind.COMMAND, ("manage.py migrate",)),
+    Check(CheckKind.COMMAND, ("* --skip-audit",)),
+    Check(CheckKind.COMMAND, ("git push",), branch=("!bot/*",)),
     Check(CheckKind.CONTENT, ("foo",), unless=("foo.bar", "tests/")),
     Check(CheckKind.CONTENT, ("lodash",), imports=True, files=("*.ts",)),
     Check(CheckKind.PATH, paths=("/etc/hosts", "./src/gen/", "*.pem"), access=Access.READ),
@@ -32,6 +35,7 @@ CHECKS = [check for rule in RULES if (check := compile_rule(rule))] + [
 COMMANDS = (
     "npm ci", "npm view left-pad", "pnpm add lodash", "git commit -m 'wip: x'", "git commit -S -m 'SHOP-1 x'", "make typecheck",
     "make lint", "git checkout -b topic", "git switch main", "cat .env", "rm -rf legacy/a", "python3 -m pip install x",
+    "python manage.py migrate", "yarn ci --skip-audit", "git push origin main",
     "curl https://db.prod.internal/x", "export DEBUG=1", "echo 'print(1)' > src/a.py", "echo 'import x from \"lodash\"' > a.ts",
     "ls | xargs rm", "sed -i s/foo/foo.bar/ a.py", "tee notes.md", "cd legacy && touch x.pem", "find . -name '*.lock' -delete",
 )  # fmt: skip

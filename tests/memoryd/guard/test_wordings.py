@@ -251,3 +251,23 @@ def test_any_code_is_searched(text: str, path: str) -> None:
     assert all((count_piece(text, piece, path) or 0) >= 0 for piece in PIECES)
     assert count_imports(text, "lodash", path) >= 0
     assert all(has_style(text, style) in (True, False) for style in STYLES)
+
+
+@pytest.mark.parametrize(
+    ("step", "ran"),
+    [
+        ("pytest", "docker compose exec api pytest -q"),
+        ("gradle check", "./gradlew check"),
+        ("npm test", "npm run -w api test"),
+        ("yarn lint", "yarn workspace web lint"),
+        ("pre-commit run --all-files", "pre-commit run -a"),
+        ("turbo lint", "pnpm turbo lint"),
+    ],
+)
+def test_a_step_has_run_also_by_a_wrapper_or_in_a_container(step: str, ran: str) -> None:
+    check = compile_rule(f"Run `{step}` before each commit.")
+    assert check is not None
+    commit = ToolCall("Bash", {"command": "git commit -m a"}, "/r", "/r")
+    assert evaluate(check, commit, ["ls"]).violation
+    assert not evaluate(check, commit, [ran]).violation
+    assert not evaluate(check, ToolCall("Bash", {"command": f"{ran} && git commit -m a"}, "/r", "/r"), []).violation
