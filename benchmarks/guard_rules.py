@@ -1,6 +1,7 @@
 """Measure the guard on hand-written rules and calls: violations caught, and innocent calls affected.
 
     python -m benchmarks.guard_rules [FILE] [--wrong] [--checks]          checks that are compiled offline
+    python -m benchmarks.guard_rules [FILE] --in-passing                  also how many rules bind when they are said in passing
     python -m benchmarks.guard_rules FILE --ask FOLDER [--door DOOR]      write what a model is asked to FOLDER/ask_N.md
     python -m benchmarks.guard_rules FILE --answers FOLDER [--door DOOR]  checks of what is kept from FOLDER/answer_N.json
 
@@ -38,7 +39,11 @@ from memoryd.core.tool_calls import ToolCall
 from memoryd.core.types import Completion, Kind, MemoryItem, Message, Passage, Polarity, Source, Turn, TurnKind, Usage
 from memoryd.daydream.model_answer import is_users, said_by_user
 from memoryd.daydream.model_reader import ModelExtractor, messages_for, print_prompt
+from memoryd.daydream.offline.acts import acts_of
+from memoryd.daydream.offline.reader import ActClassifier
+from memoryd.daydream.offline.sentences import statements
 from memoryd.daydream.proposed_checks import accepted
+from memoryd.embed.onnx import OnnxEmbedder
 from memoryd.guard.binding import may_bind
 from memoryd.guard.compile import compile_rule
 from memoryd.guard.evaluate import evaluate
@@ -213,6 +218,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("file", type=Path, nargs="?")
     parser.add_argument("--wrong", action="store_true")
     parser.add_argument("--checks", action="store_true")
+    parser.add_argument("--in-passing", action="store_true")
     parser.add_argument("--ask", type=Path)
     parser.add_argument("--answers", type=Path)
     parser.add_argument("--door", choices=sorted(DOORS), default="reader")
@@ -239,9 +245,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 0
 
 
+def binds_in_passing(rule: str, classifier: ActClassifier) -> bool:
+    """Return whether the offline reader keeps the rule from a message without "remember", in a form that has a check."""
+    acts = acts_of([one.text for one in statements(rule)])
+    kept = [act for act in acts if act.outright or classifier.agrees([act.text])[0]]
+    return any(act.kind in (Kind.RULE, Kind.PREFERENCE, Kind.DECISION) and compile_rule(act.text) is not None for act in kept)
+
+
 def _print(counts: Mapping[str, RuleCounts], rules: Sequence[str], checks_of: ChecksOf, options: argparse.Namespace) -> None:
     with_check = sum(bool(checks_of(rule)) for rule in rules)
     print(f"{table(counts)}\n\n{with_check} of {len(rules)} rules have a check.")
+    if options.in_passing:
+        checked = [rule for rule in rules if checks_of(rule)]
+        judge_of_acts = ActClassifier(OnnxEmbedder())
+        print(f"{sum(binds_in_passing(rule, judge_of_acts) for rule in checked)} of these bind when they are said in passing.")
     for rule in rules if options.checks else ():
         print("\n".join([rule, *(f"    {check_to_dict(check)}" for check in checks_of(rule))]))
     if options.wrong:
