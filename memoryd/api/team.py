@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from memoryd.team.repository import Contribution
 
 log = logging.getLogger(__name__)
-REFRESH_SECONDS = 30.0
+LOOK_SECONDS = 5.0
+LOOKS_PER_REFRESH = 12
 _ABOUT = """# The team's memories
 
 Each file is one memory: a statement that every coding agent of this team should know, with its kind (rule, preference,
@@ -268,22 +269,41 @@ def _teams(runtime: Runtime) -> Teams:
 
 def slots(runtime: Runtime) -> list[Slot]:
     """Return the recurring look at the default branches of joined teams. It costs nothing where no team was joined."""
-    return [Slot("team", lambda: _refresh_all(runtime), every_seconds=REFRESH_SECONDS)]
+    return [Slot("team", _FetchWatch(runtime).run, every_seconds=LOOK_SECONDS)]
 
 
-def _refresh_all(runtime: Runtime) -> None:
-    if not runtime.settings.paths.team.is_file() or runtime.started.store != FILES:
+class _FetchWatch:
+    """Reads what was fetched. Most looks only compare times of git's files; some ask git, whatever the files say."""
+
+    def __init__(self, runtime: Runtime) -> None:
+        self._runtime = runtime
+        self._stamps: dict[str, tuple[object, ...]] = {}
+        self._looks = 0
+
+    def run(self) -> None:
+        """Bring the memories of each team up to date if its default branch has moved."""
+        from memoryd.team.repository import fetch_stamp
+
+        runtime = self._runtime
+        if not runtime.settings.paths.team.is_file() or runtime.started.store != FILES:
+            return
+        asks_git = self._looks % LOOKS_PER_REFRESH == 0
+        self._looks += 1
+        teams = _teams(runtime)
+        for project, before in teams.joined().items():
+            stamp = fetch_stamp(before.origin)
+            if not runtime.is_off(project) and (asks_git or stamp != self._stamps.get(project)):
+                _refresh(runtime, teams, project, before)
+                self._stamps[project] = stamp
+
+
+def _refresh(runtime: Runtime, teams: Teams, project: str, before: Joined) -> None:
+    try:
+        found = teams.refresh(project)
+    except MemorydError as error:
+        log.warning("the team of %s can't be read: %s", project, error)
         return
-    teams = _teams(runtime)
-    for project, before in teams.joined().items():
-        if runtime.is_off(project):
-            continue
-        try:
-            found = teams.refresh(project)
-        except MemorydError as error:
-            log.warning("the team of %s can't be read: %s", project, error)
-            continue
-        if found.problem and found.problem != before.problem:
-            log.warning("the team of %s can't be read: %s", project, found.problem)
-        if found.commit != before.commit:
-            runtime.refresh_answers()
+    if found.problem and found.problem != before.problem:
+        log.warning("the team of %s can't be read: %s", project, found.problem)
+    if found != before:
+        runtime.refresh_answers()

@@ -342,5 +342,5 @@ def _team(team: Joined, settings: Settings) -> Iterator[SetupCheck]:
             f"{name}: {origin.folder} is not on {branch}; nothing in it counts until a pull request with it is merged and fetched"
         )
     elif commit != team.commit:
-        detail += "; what was fetched last is read within half a minute"
+        detail += "; what was fetched last is read within some seconds"
     yield SetupCheck("team", True, detail)

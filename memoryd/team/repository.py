@@ -15,6 +15,7 @@ from pathlib import Path
 from memoryd.citations.repository import HASH, run_git
 from memoryd.core.errors import InputError
 from memoryd.core.project import GitFolder, find_git, normalise_remote
+from memoryd.stores.sync import look
 
 MAX_FILES = 300
 MAX_COMMITS = 5_000
@@ -90,6 +91,13 @@ def is_another_clone(origin: Origin, cwd: Path) -> bool:
     """Return whether a folder is in a clone of the team's repository other than the one whose fetches count."""
     here, watched = find_git(cwd), find_git(Path(origin.root))
     return here is not None and (watched is None or here.common_dir != watched.common_dir)
+
+
+def fetch_stamp(origin: Origin) -> tuple[object, ...]:
+    """Return a value that changes when git moves the remote branch. It costs no process."""
+    git = find_git(Path(origin.root))
+    names = (origin.ref, "packed-refs", "reftable/tables.list", "config")
+    return tuple(look(git.common_dir / name) for name in names) if git else ()
 
 
 def _default_branch(root: Path, remote: str) -> str:

@@ -124,10 +124,13 @@ def test_a_shared_memory_becomes_the_teams_rule_once_it_is_on_the_default_branch
     assert ", the team's)" in text
     hits = bob.call("recall", query="npm or pnpm?")["hits"]
     assert [hit["trust"] for hit in hits] == ["team"]
-    git(ada.clone, "fetch", "-q")
-    assert ada.team() == []  # she has it as her own
+    ada.commit(".memory/heron.md", "The staging host is called heron.\n")
+    git(bob.clone, "pull", "-q")
+    slot.run()  # this look finds that git's files have changed
+    assert {memory["content"] for memory in bob.call("list_memories")["memories"]} == {RULE, "The staging host is called heron."}
+    assert ada.team() == ["The staging host is called heron."]  # she has the rule as her own
     assert "standing wishes" in ada.rules()
-    (change,) = [one for one in bob.call("team_audit")["changes"] if one["what"] == "added" and "statement" in one]
+    (change,) = [one for one in bob.call("team_audit")["changes"] if one["what"] == "added" and one.get("statement") == RULE]
     assert (change["author"], change["email"], change["statement"]) == ("Ada", "Ada@x.io", RULE)
 
 
@@ -367,7 +370,7 @@ def test_doctor_names_what_keeps_the_teams_memories_away(
     ada.push()
     ada.commit(".memory/broken.md", "---\nkind: [\n---\nText.\n")
     git(bob.clone, "pull", "-q")
-    assert "half a minute" in found(bob)[0][1]
+    assert "some seconds" in found(bob)[0][1]
     assert bob.team() == [RULE]
     ((fine, detail),) = found(bob)
     assert not fine and "1 files on origin/main were left alone. .memory/broken.md: the front matter" in detail

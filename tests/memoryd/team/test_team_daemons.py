@@ -51,7 +51,7 @@ class Teammate(Terminal):
 
     def after_pull(self) -> str:
         git(self.folder, "pull", "-q", "--ff-only")
-        self.run("team")  # The daemon looks every half minute, and this command at once.
+        self.run("team")  # The daemon looks every few seconds, and this command at once.
         return self.session_start()
 
 
