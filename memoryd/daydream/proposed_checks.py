@@ -105,6 +105,8 @@ def accepted(proposed: Any, rule: str, said: str) -> Check | None:
         rule: The rule as it is kept. What the offline compiler adds to the proposal from it is stored, too.
         said: What the user said of the rule, without quotes, questions and suppositions.
     """
+    if isinstance(proposed, Mapping):
+        proposed = [proposed]
     if not isinstance(proposed, list | tuple) or not 1 <= len(proposed) <= MAX_ALSO + 1:
         return None
     described = Described(said)
@@ -170,6 +172,7 @@ def _parsed(proposed: Any) -> Check | None:
         return None
     if any(len(entry) > MAX_ENTRY for value in lists.values() for entry in value):
         return None
+    lists = {name: [entry for entry in value if entry.strip()] for name, value in lists.items()}
     try:
         return check_from_dict(_looked_up(values | lists))
     except InputError:

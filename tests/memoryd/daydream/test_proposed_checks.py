@@ -38,6 +38,9 @@ def read(said: str, check: Any, *others: Turn, **fields: Any) -> Candidate:
 def test_a_check_of_the_users_words_is_stored_with_the_rule_that_the_rules_offline_cannot_read() -> None:
     found = read(SAID, [{"kind": "command", "words": ["npm"], "instead": "pnpm", "unless": [], "call": False, "form": ""}])
     assert found.check == Check(CheckKind.COMMAND, ("npm",), instead="pnpm")
+    found = read(SAID, {"kind": "command", "words": ["npm"], "unless": [""], "new": None})
+    assert found.check is not None
+    assert found.check.parts()[0] == Check(CheckKind.COMMAND, ("npm",))
     found = read(OFF_LIMITS, [{"kind": "path", "paths": ["third_party/"]}])
     assert found.check is not None
     assert found.check.parts()[0] == Check(CheckKind.PATH, paths=("third_party/",))
