@@ -69,12 +69,14 @@ class _Shown:
         handoffs: The sessions whose handoffs were still to be given.
         injected: The memories that the session had received, or None if its injections must stay.
         governed: Whether it had received its governance.
+        offer: The number of its latest offer to settle candidates.
     """
 
     notes: Mapping[str, str]
     handoffs: tuple[str, ...]
     injected: frozenset[str] | None
     governed: bool
+    offer: int
 
 
 class HookCalls:
@@ -141,7 +143,8 @@ class HookCalls:
         record = self._state.session(session)
         notes = {name: self._state.note(name) for name in SHOWN_ONCE}
         injected = frozenset(self._state.injected(session))
-        self._before[session] = _Shown(notes, waiting, injected, record is not None and record.governed)
+        governed = record is not None and record.governed
+        self._before[session] = _Shown(notes, waiting, injected, governed, self._state.offers.latest(session))
         self._before.move_to_end(session)
         while len(self._before) > KEPT_ANSWERS:
             self._before.popitem(last=False)
@@ -158,6 +161,7 @@ class HookCalls:
             self._state.set_note(name, value)
         for handoff in before.handoffs:
             self._state.set_handoff_shown(handoff, shown=False)
+        self._state.offers.take_back(session, before.offer)
         if before.injected is not None:
             self._state.take_back_injections(session, before.injected, before.governed)
 

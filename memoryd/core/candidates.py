@@ -167,6 +167,17 @@ class Offers:
                 [(e.short, project, e.memory, e.session, session, now, e.known) for e in entries],
             )
 
+    def latest(self, session: str) -> int:
+        """Return the number of the session's latest offer, or 0."""
+        return int(self._db.value("SELECT coalesce(max(id), 0) FROM offer WHERE session = ?", (session,)))
+
+    def take_back(self, session: str, after: int) -> None:
+        """Delete the session's offers after this one, because it did not receive them. Their candidates may be offered again."""
+        with self._db.transaction():
+            for (at,) in self._db.execute("SELECT at FROM offer WHERE session = ? AND id > ?", (session, after)):
+                self._db.execute("DELETE FROM offered WHERE given_to = ? AND at = ? AND outcome = ''", (session, at))
+            self._db.execute("DELETE FROM offer WHERE session = ? AND id > ?", (session, after))
+
     def entry(self, project: str, short: str) -> OfferedCandidate | None:
         """Return the candidate that was offered in the project under this short id."""
         rows = self._db.execute(f"SELECT {_ENTRY} FROM offered WHERE project = ? AND short = ?", (project, short))

@@ -151,6 +151,15 @@ def test_a_subagent_is_offered_nothing(desk: Desk) -> None:
     assert BLOCK in desk.prompt()
 
 
+def test_an_offer_that_came_too_late_for_the_hook_is_made_again_with_the_next_prompt(desk: Desk) -> None:
+    desk.candidate("The resize worker listens on the queue thumbs-v2.")
+    lost = desk.offered(desk.prompt())
+    desk.api.undelivered({"session_id": desk.session})
+    assert list(desk.offered(desk.prompt()).values()) == list(lost.values())
+    assert desk.user("memory_status")["offers"]["offers"] == 1
+    assert not desk.offered(desk.prompt()), "made once"
+
+
 @pytest.mark.parametrize("changes", [{"reader": "offline"}, {"openai_api_key": "k"}, {"inject_prompt": False}])
 def test_no_offer_where_another_reader_was_chosen_or_prompts_are_left_alone(
     settings: Settings, clock: FakeClock, tmp_path: Path, changes: dict[str, Any]
