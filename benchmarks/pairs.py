@@ -9,6 +9,7 @@ statement, then the newer one, in a separate project) and a dream over both. Onl
     python -m benchmarks.pairs FILE … --ask FOLDER          write a dream's questions to a model, in batches, to FOLDER/ask_N.md
     python -m benchmarks.pairs FILE … --answers FOLDER      the dream with the answers of FOLDER/answer_N.json
     python -m benchmarks.pairs FILE … --crossed N           N pairs of statements from different pairs, which are unrelated
+    python -m benchmarks.pairs FILE … --model PATH          with PATH.onnx and PATH.npz, as benchmarks/tune_pairs.py writes them
     python -m benchmarks.pairs FILE … --show                the misjudged pairs, with their texts (never on a test set)
 """
 
@@ -34,7 +35,9 @@ from memoryd.daydream.reconcile import Outcome, Reconciler
 from memoryd.dream.plan import DEFAULTS, Action, DreamLimits, Plan
 from memoryd.dream.planner import make_plan
 from memoryd.embed.onnx import OnnxEmbedder
+from memoryd.embed.pairs import CrossEncoder
 from memoryd.language import Assertion, Comparer
+from memoryd.language.classifier import load_reader
 from memoryd.service import Orchestrator, comparer_for
 from memoryd.testing import FakeClock
 
@@ -285,11 +288,15 @@ def main() -> None:
     parser.add_argument("--words", action="store_true")
     parser.add_argument("--ask", type=Path)
     parser.add_argument("--answers", type=Path)
+    parser.add_argument("--model", type=Path)
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--crossed", type=int, default=0, metavar="N")
     options = parser.parse_args()
     pairs = load(options.files)
     comparer = comparer_for(None if options.words else OnnxEmbedder())
+    if options.model:
+        reader = CrossEncoder(options.model.with_suffix(".onnx"), digest=None)
+        comparer = Comparer(OnnxEmbedder(), reader=reader, weights=load_reader(options.model.with_suffix(".npz")))
     if options.crossed:
         seen_as = crossed(pairs, options.crossed, comparer)
         print(f"{options.crossed} unrelated pairs seen as:", ", ".join(f"{name} {n}" for name, n in seen_as.most_common()))

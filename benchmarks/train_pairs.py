@@ -1,14 +1,12 @@
-"""Train the classifiers of statement pairs: memoryd/language/weights.json and reader.npz. Deterministic, numpy only.
+"""Train the classifier of statement pairs that uses only their words: memoryd/language/weights.json. Deterministic, numpy only.
 
     python -m benchmarks.train_pairs                 validate, print figures, write the weights
     python -m benchmarks.train_pairs --dry-run       figures only
-    python -m benchmarks.train_pairs --reader        only the classifier that reads both texts
 
 The pairs are in benchmarks/data: pairs_*.json (see benchmarks/pairs.py; each file has a different author) and
 pairs_*.txt. The labelled pairs of the dream's tests have less weight, because they don't distinguish contradictions.
-Near misses, which combine a statement with the nearest one from another pair, also have less weight. The thresholds
-of the classifier that reads both texts are chosen on held-out authors: each pairs_*.json in turn is left out (the
-author of pairs_*.txt also wrote the rules).
+Near misses, which combine a statement with the nearest one from another pair, also have less weight. The model that reads
+both texts is trained by benchmarks/tune_pairs.py.
 """
 
 from __future__ import annotations
@@ -26,10 +24,9 @@ import orjson
 from numpy.typing import NDArray
 
 from memoryd.embed.onnx import OnnxEmbedder
-from memoryd.embed.pairs import CrossEncoder
-from memoryd.language.classifier import LIMITS, ORDER, READER_FILE, WEIGHTS_FILE, ClassifierWeights, states_of
+from memoryd.language.classifier import ORDER, WEIGHTS_FILE, ClassifierWeights
 from memoryd.language.compare import Assertion, Comparison, Relation, compare_read, may_be_same, reading
-from memoryd.language.comparer import is_near, reads_the_same, weighed
+from memoryd.language.comparer import is_near, weighed
 from memoryd.language.cues import has_correction
 from memoryd.language.features import features
 from memoryd.language.stems import is_foreign
@@ -49,14 +46,6 @@ BARE = 0.4
 MIN_SAME = 0.3
 PRECISION = {"same": 0.93, "replaces": 0.91, "conflict": 0.85}
 SEED = 7
-# Number of principal axes of the states of two texts, and the ridge penalty on them and on the word features.
-AXES = 160
-READER_RIDGE = 100.0
-# Near misses and the labelled pairs of the dream's tests have less weight than pairs with a fully judged relation.
-READER_NEAR = 0.15
-READ_REPLACES, READ_CONFLICT = 0.9, 0.85
-# Without a word that indicates a change, too few statements of an assistant replace another one to choose a threshold from.
-READ_UNMARKED = 0.65
 
 
 @dataclass(frozen=True)
@@ -230,112 +219,19 @@ def decided(pairs: Sequence[LabelledQuery], guess: Array, data: Measured, limits
     print(f"    opposites merged {merged}, true statements dropped {dropped}")
 
 
-# The classifier that reads both texts
-
-
-def read_all(pairs: Sequence[LabelledQuery]) -> Array:
-    """Return the states of each pair, one row per pair."""
-    reader = CrossEncoder()
-    return np.stack([states_of(reader, pair.old.text, pair.new.text) for pair in pairs]).astype(np.float32)
-
-
-def main_axes(states: Array) -> tuple[Array, Array]:
-    """Return the mean of the rows, and the matrix that maps them to AXES principal components of variance 1."""
-    mean, scale = states.mean(axis=0), np.maximum(states.std(axis=0), 1e-6)
-    rows = (states - mean) / scale
-    power, left = np.linalg.eigh((rows @ rows.T).astype(np.float64))
-    power, left = power[::-1][:AXES], left[:, ::-1][:, :AXES]
-    return mean, (rows.T @ (left / power) * np.sqrt(len(rows))) / scale[:, None]
-
-
-def fit_reader(numbers: Array, states: Array, y: NDArray[np.int64], weight: Array) -> dict[str, Array]:
-    """Fit a model of word features and states.
-
-    The weights of the principal axes are multiplied out into weights of the states.
-    """
-    middle, axes = main_axes(states)
-    model = fit(np.hstack([numbers, (states - middle) @ axes]), y, weight, READER_RIDGE)
-    count = numbers.shape[1]
-    scaled = model["weights"][count:] / model["scale"][count:, None]
-    of_states = axes @ scaled
-    return {
-        "mean": model["mean"][:count],
-        "scale": model["scale"][:count],
-        "weights": model["weights"][:count],
-        "bias": model["bias"] - model["mean"][count:] @ scaled - middle @ of_states,
-        "states": of_states,
-    }
-
-
-def read_chances(model: dict[str, Array], numbers: Array, states: Array) -> Array:
-    scores = ((numbers - model["mean"]) / model["scale"]) @ model["weights"] + states @ model["states"] + model["bias"]
-    power = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(power / power.sum(axis=1, keepdims=True))
-
-
-def train_reader(pairs: Sequence[LabelledQuery], data: Measured, states: Array) -> dict[str, Array]:
-    """Validate on held-out authors, choose thresholds there, and train on all pairs."""
-    y = np.array([ORDER.index(pair.relation) for pair in pairs])
-    weight = np.array([pair.weight for pair in pairs])
-    measured = np.array([pair.measured for pair in pairs])
-    weight = np.where(measured, weight, READER_NEAR)
-    author = np.array([pair.author for pair in pairs])
-    many = sorted({name for name in author[measured].tolist() if name.endswith(".json")})
-    guess = np.zeros((len(pairs), len(ORDER)))
-    judged = np.zeros(len(pairs), dtype=bool)
-    for name in many:
-        rows, own = author != name, (author == name) & measured
-        model = fit_reader(data.x[rows], states[rows], y[rows], weight[rows])
-        guess[own] = read_chances(model, data.x[own], states[own])
-        judged |= own
-        print(f"  {name}: {int(own.sum())} pairs, right {(guess[own].argmax(axis=1) == y[own]).mean():.2f} (author left out)")
-    conflict = guess[:, 2] + guess[:, 3]
-    mergeable = np.array(
-        [
-            reads_the_same(pair.old, pair.new, reading(pair.old), reading(pair.new), dict(zip(ORDER, row.tolist(), strict=True)))
-            for pair, row in zip(pairs, guess, strict=True)
-        ]
-    )
-    marked = np.array([pair.marked for pair in pairs])
-    limits = {
-        "same": max(
-            MIN_SAME, threshold(np.where(mergeable, guess[:, 0], 0.0)[judged], (y == 0)[judged], PRECISION["same"], "same")
-        ),
-        "replaces": READ_UNMARKED,
-        "conflict": threshold(conflict[judged], ((y == 2) | (y == 3))[judged], READ_CONFLICT, "conflict"),
-        "marked": threshold(guess[judged & marked, 2], (y == 2)[judged & marked], READ_REPLACES, "marked"),
-    }
-    for name in many:
-        own_rows = [number for number in np.flatnonzero(judged).tolist() if author[number] == name]
-        print(f"  {name}:")
-        gates = [bool(mergeable[number]) for number in own_rows]
-        part = Measured(data.x[own_rows], [data.rules[number] for number in own_rows], gates)
-        decided([pairs[number] for number in own_rows], guess[own_rows], part, limits)
-    model = fit_reader(data.x, states, y, weight)
-    return {name: array.astype(np.float32) for name, array in model.items()} | {
-        name: np.asarray(limits[name], np.float32) for name in LIMITS
-    }
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dry-run", action="store_true")
-    parser.add_argument("--reader", action="store_true")
     options = parser.parse_args()
     pairs = load()
     texts = sorted({said.text for pair in pairs for said in (pair.old, pair.new)})
     vectors = dict(zip(texts, OnnxEmbedder().embed(texts), strict=True))
     pairs += near_misses(pairs, vectors)
     full = measure(pairs, vectors)
-    if not options.reader:
-        out = train(pairs, full, measure(pairs, None))
-        if not options.dry_run:
-            WEIGHTS_FILE.write_bytes(orjson.dumps(out))
-            print(f"{WEIGHTS_FILE}: {WEIGHTS_FILE.stat().st_size} bytes")
-    weights = train_reader(pairs, full, read_all(pairs))
+    out = train(pairs, full, measure(pairs, None))
     if not options.dry_run:
-        np.savez_compressed(READER_FILE, **weights)  # type: ignore[arg-type]
-        print(f"{READER_FILE}: {READER_FILE.stat().st_size} bytes")
+        WEIGHTS_FILE.write_bytes(orjson.dumps(out))
+        print(f"{WEIGHTS_FILE}: {WEIGHTS_FILE.stat().st_size} bytes")
 
 
 if __name__ == "__main__":

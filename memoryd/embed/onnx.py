@@ -66,7 +66,7 @@ def bundled_folder(model: str = SENTENCE_FOLDER) -> Path:
     return Path(places[0]).joinpath(*DATA, model)
 
 
-def verify_files(folder: Path, digests: dict[str, str]) -> None:
+def verify_files(folder: Path, digests: dict[str, str], fix: str = FIX) -> None:
     """Compare the SHA-256 of the files with the pinned digests. This takes about 20 ms for 35 MB.
 
     Raises:
@@ -77,9 +77,9 @@ def verify_files(folder: Path, digests: dict[str, str]) -> None:
             with (folder / name).open("rb") as stream:
                 found = hashlib.file_digest(stream, "sha256").hexdigest()
         except OSError as error:
-            raise EmbeddingError(f"{folder / name} can't be read: {error.strerror}.", fix=FIX) from error
+            raise EmbeddingError(f"{folder / name} can't be read: {error.strerror}.", fix=fix) from error
         if found != expected:
-            raise EmbeddingError(f"{folder / name} does not match the pinned digest.", fix=FIX)
+            raise EmbeddingError(f"{folder / name} does not match the pinned digest.", fix=fix)
 
 
 MAX_TOKENS = 512

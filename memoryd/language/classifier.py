@@ -1,8 +1,9 @@
-"""A classifier for the relation between two statements: a softmax regression trained by benchmarks/train_pairs.py.
+"""A classifier for the relation between two statements: a softmax regression.
 
-There are two models. The first, `words`, uses only the numeric `features`. Its weights are in `weights.json`. The second,
-`reader`, also uses the output of a cross-encoder for both texts (`states_of`), which captures more than the words alone. Its
-weights are in `reader.npz`.
+There are two models. The first, `words`, uses only the numeric `features`. Its weights are in `weights.json`, written by
+benchmarks/train_pairs.py. The second, `reader`, also uses the output of a cross-encoder for both texts (`states_of`), which
+captures more than the words alone. Its weights are in `reader.npz`, written by benchmarks/tune_pairs.py together with the
+cross-encoder's.
 """
 
 from __future__ import annotations
@@ -78,13 +79,13 @@ def load() -> ClassifierWeights:
 
 
 @cache
-def load_reader() -> ClassifierWeights:
-    """Load the bundled model of words and states. Raises ConfigError if the file does not match the features."""
+def load_reader(file: Path = READER_FILE) -> ClassifierWeights:
+    """Load a model of words and states. Raises ConfigError if the file does not match the features."""
     try:
-        with np.load(READER_FILE, allow_pickle=False) as stored:
+        with np.load(file, allow_pickle=False) as stored:
             return _model({name: np.asarray(stored[name], dtype=np.float32) for name in stored.files})
     except (OSError, ValueError, KeyError, TypeError) as error:
-        raise _unusable(READER_FILE, error) from error
+        raise _unusable(file, error) from error
 
 
 def _model(stored: dict[str, FloatArray]) -> ClassifierWeights:

@@ -16,6 +16,7 @@ from functools import lru_cache
 from memoryd.core.text import CJK, STOP_WORDS, jaccard, words
 from memoryd.language.cues import (
     contrasts,
+    excludes,
     has_addition,
     has_correction,
     has_exception,
@@ -140,7 +141,7 @@ _POSSESSIVE = re.compile(r"['’]s?$")
 MIN_TURNED = 3
 _DIRECTED = frozenset("from to into before after over above under below".split())
 _CONVERSE = (("from", "to"), ("to", "from"), ("into", "from"), ("from", "into"), ("before", "after"), ("after", "before"))
-_COMMON_NAMES = frozenset(map(canonical, "api ui ci cli db sql url http json os ide gpu cpu ram vm pc pr qa id env".split()))
+_COMMON_NAMES = frozenset(map(canonical, "api ui ci cli db sql url http json os ide gpu cpu ram vm pc pr prs qa id env".split()))
 _PRECEDES = re.compile(
     r"\b(?:before|prior|first|until|without|beforehand|then|vorher|ohne|avant|sans|antes|sin|sem|без)\b", re.IGNORECASE
 )
@@ -256,6 +257,12 @@ def _deny_the_same(a: Reading, b: Reading) -> bool:
     return bool(strong(no_a & no_b)) and bool(shared)
 
 
+def excludes_instead(a: Reading, b: Reading) -> bool:
+    """Return whether the statement with fewer denials excludes something in other words: "only A" for "no B"."""
+    few = min(a, b, key=lambda reading: _denials(reading, contrasted=True)).statement.text
+    return excludes(gloss(few) or few)
+
+
 def _denials(statement: Reading, *, contrasted: bool) -> int:
     text = statement.statement.text
     return (negations(text) if contrasted else statement.statement.negations) + other_denials(text)
@@ -299,6 +306,14 @@ def _differs_in_order(old: str, new: str) -> bool:
     if left == right:
         return False
     return bool(left and right) or not (_PRECEDES.search(old) and _PRECEDES.search(new))
+
+
+def orders_otherwise(a: Reading, b: Reading) -> bool:
+    """Return whether both statements put things in an order, and name them in a different one."""
+    if not (_PRECEDES.search(a.statement.text) and _PRECEDES.search(b.statement.text)):
+        return False
+    first, second = ([term for term in dict.fromkeys(one.order) if term in other.terms] for one, other in ((a, b), (b, a)))
+    return first != second
 
 
 def plainly_same(old: Assertion, new: Assertion, a: Reading, b: Reading) -> bool:

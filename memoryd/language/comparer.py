@@ -20,17 +20,20 @@ from memoryd.language.compare import (
     SIGNS,
     Assertion,
     Comparison,
+    Difference,
     Relation,
     compare_read,
     differences,
+    excludes_instead,
     is_longer,
     may_be_same,
+    orders_otherwise,
     plainly_same,
     reading,
     relates_otherwise,
     terms_in_english,
 )
-from memoryd.language.cues import has_correction, language
+from memoryd.language.cues import has_correction, language, order_words
 from memoryd.language.features import features, speaks_of_another_part
 from memoryd.language.reading import Reading
 from memoryd.language.stems import is_foreign
@@ -47,19 +50,21 @@ NEAR_WORDS = 0.4
 # Less similar pairs are not passed to the reader. Few of them are about the same thing, and each takes 10 ms.
 READ_COSINE = 0.6
 MIN_WORDS = 4
-AGREES = 0.45
+AGREES = 0.65
 # A likely replacement without any word of change is often about another thing, so the user decides.
-UNCUED = 0.66
+UNCUED = 0.7
 BOTH_USER = 0.55
 UNSURE = 0.3
 # A pair that looks this much like a conflict is never considered the same. If both sides have many words of their own, or a text
 # was glossed, "the same" must be considerably more certain.
 READ_GATE = 0.2
 # A lower threshold would merge statements about different things, as measured on pairs by authors excluded from training.
-SAME_THRESHOLD = 0.75
-CERTAIN = 0.86  # For statements that differ in a marker that something ended or is done.
+SAME_THRESHOLD = 0.6
+# For statements that differ in a marker that something ended, changed or is done, or that express a denial or order in
+# other words.
+CERTAIN = 0.84
 FAR_WORDS = 4
-FAR_SAME = 0.8
+FAR_SAME = 0.7
 FAR_OVERLAP = 0.2
 FAR_LONGER = 4
 SOON = timedelta(days=1)
@@ -71,7 +76,9 @@ UNNAMED_COSINE = 0.67
 ENDS_ANOTHER_COSINE = 0.7
 # Required odds for "the same". Lower odds risk losing a detail or merging opposites.
 MORE_THAN_REFINES = 3.0
-MORE_THAN_CONFLICT = 2.5
+MORE_THAN_CONFLICT = 4.0
+# Required odds for a replacement without a word of change. Lower odds close true statements.
+MORE_THAN_DIFFERENT = 6.0
 
 
 class Comparer:
@@ -81,10 +88,19 @@ class Comparer:
         embedder: Compares the statements' vectors, if given.
         trained: Whether to use the classifier.
         reader: Judges statements with similar meanings together, if given.
+        weights: Weights for what the reader returns. The default are those of the bundled reader.
     """
 
-    def __init__(self, embedder: Embedder | None = None, *, trained: bool = True, reader: PairReader | None = None) -> None:
+    def __init__(
+        self,
+        embedder: Embedder | None = None,
+        *,
+        trained: bool = True,
+        reader: PairReader | None = None,
+        weights: ClassifierWeights | None = None,
+    ) -> None:
         self._embedder = embedder
+        self._weights = weights
         self._trained = trained
         self._reader = reader
         self._vector = lru_cache(maxsize=VECTORS_KEPT)(self._embed)
@@ -126,16 +142,15 @@ class Comparer:
             mergeable = is_near(a, b, cosine) and may_be_same(old, new, a, b)
             chances = model.chances(numbers)
             return weighed(model, rules, chances, old.by_user and new.by_user, mergeable, marked=marked, related=related)
-        model = load_reader()
+        model = self._weights or load_reader()
         chances = model.chances(numbers, self._scores(old.text, new.text))
         mergeable = reads_the_same(old, new, a, b, chances)
         both_user = old.by_user and new.by_user
         another = not has_correction(new.text) and speaks_of_another_part(a, b)
         cue = has_correction(new.text)
         another = another or (not cue and relates_otherwise(old, new, a, b))
-        replaceable = (
-            not another and (marked or not stated_within_a_day(old, new)) and (cue or chances[Relation.REPLACES] >= UNCUED)
-        )
+        likely = chances[Relation.REPLACES] >= max(UNCUED, MORE_THAN_DIFFERENT * chances[Relation.DIFFERENT])
+        replaceable = not another and (marked or not stated_within_a_day(old, new)) and (cue or likely)
         return weighed(model, rules, chances, both_user, mergeable, marked=marked, replaceable=replaceable, related=related)
 
     def _cosine(self, old: str, new: str) -> float | None:
@@ -147,7 +162,7 @@ class Comparer:
     def _read(self, old: str, new: str) -> FloatArray:
         """Return the reader's contribution to each relation's score."""
         assert self._reader is not None
-        return load_reader().of_states(states_of(self._reader, old, new))
+        return (self._weights or load_reader()).of_states(states_of(self._reader, old, new))
 
     def _embed(self, text: str) -> FloatArray:
         assert self._embedder is not None
@@ -198,9 +213,10 @@ def reads_the_same(old: Assertion, new: Assertion, a: Reading, b: Reading, chanc
     if same < SAME_THRESHOLD or chances[Relation.REPLACES] + chances[Relation.CONTRADICTS] >= READ_GATE:
         return False
     found = differences(old, new, a, b)
-    if found - SIGNS or is_inversion(a, b) or speaks_of_another_part(a, b):
+    forgiven = SIGNS | {Difference.DENIALS} if excludes_instead(a, b) else SIGNS
+    if found - forgiven or is_inversion(a, b) or speaks_of_another_part(a, b) or orders_otherwise(a, b):
         return False
-    if found:
+    if found or order_words(old.text) != order_words(new.text) or has_correction(old.text) != has_correction(new.text):
         return same >= CERTAIN and not is_longer(a, b, FAR_LONGER)
     own = min(len(strong(a.terms - b.terms)), len(strong(b.terms - a.terms)))
     glossed = language(old.text) != "en" or language(new.text) != "en"

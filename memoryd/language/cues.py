@@ -171,6 +171,22 @@ def other_denials(text: str) -> int:
     return len(_ALSO_DENIES.findall(text[:READ]))
 
 
+# Words that exclude something without a negation: "leave it alone", "only the server", "offline", "up to ten".
+_EXCLUDES = later(
+    r"\b(?:only|just|solely|sole|exclusively|nothing|alone|offline|off|outs?(?:ide)?|inside|within|max(?:imum)?|minimum|at (?:most|least)"
+    r"|up to|under|below|above|limit\w{0,3}|until|unless|except\w{0,3}|other than|rather|instead|otherwise|lacks?|lacking|missing|empty|blank"
+    r"|ignor\w{1,3}|skip\w{0,4}|omit\w{0,4}|fail\w{0,4}|break\w{0,3}|broken|wrong|lost|los[et]s?|gone|quit|stop\w{0,4}|refus\w{1,3}|reject\w{0,3}"
+    r"|forb\w{2,6}|bann?\w{0,3}|private|closed|cut off|read-only|stale|fake|hates?|dislikes?|free|zero|opt-in|dead end|remov\w{1,3}|fix\w{0,3}"
+    r"|solv\w{1,3}|cur(?:es?|ed)|sequential\w{0,2}|simultaneous\w{0,2}|first)\b",
+    re.IGNORECASE,
+)
+
+
+def excludes(text: str) -> bool:
+    """Return whether an English text excludes something in words other than a negation."""
+    return _EXCLUDES.search(text[:READ]) is not None
+
+
 # A prohibition starts with one of these words, or has one next to a modal verb. "Use A, never B" contains a denial but is an
 # instruction.
 _PROHIBITION = later(
@@ -289,7 +305,7 @@ _CORRECTION = _compiled(
         r"|umgestellt|umgestiegen|gewechselt|umbenannt|heißt (?:jetzt|nun)|umgezogen|verschoben|verlegt|geändert|migriert|erhöht"
         r"|gesenkt|angehoben|reduziert|verworfen|final|endgültig|quatsch|aufgehoben|wieder erlaubt|gilt nicht|angelegt|ausgerollt|behoben|erledigt|hinfällig|doch nicht|übernimmt|übernommen|früher|vorher|abgeschafft|rausgeworfen|entfernt)\b",
         "fr": r"\b(?:maintenant|désormais|dorénavant|à partir d\w|depuis|finalement|en fait|correction|au lieu|plutôt|à la place"
-        r"|remplac\w{1,4}|on est passés?|nous sommes passés|rebaptis\w{1,3}|finalement|annul\w{1,3}|corrigé\w?|supprim\w{1,4}|c['’]est fait|à nouveau|passée?s? (?:à|de)|pass(?:e|ons) (?:à|de)|migr\w{1,4}|chang\w{1,4}"
+        r"|remplac\w{1,4}|on est passés?|nous sommes passés|rebaptis\w{1,3}|finalement|annul\w{1,3}|corrigé\w?|supprim\w{1,4}|c['’]est fait|(?:à|de) nouveau|passée?s? (?:à|de)|pass(?:e|ons) (?:à|de)|migr\w{1,4}|chang\w{1,4}"
         r"|renomm\w{1,4}|s['’]appelle|déplac\w{1,4}|basculé\w?|abandonn\w{1,4}|n['’]\w{1,15} plus|ne \w{1,15} plus|plus de|final|avant)\b",
         "es": r"\b(?:ahora|a partir de|desde|ya no|finalmente|al final|en realidad|corrección|en vez de|en lugar de|reemplaz\w{1,4}"
         r"|sustitu\w{1,5}|cambi\w{1,5}|migr\w{1,6}|pas(?:amos|ó|a|ado) (?:a|de)|renombr\w{1,4}|se llama|movi\w{1,4}|trasladad\w|traslad\w{1,4}|dejamos|deja de|cancel\w{1,4}|corregid\w|eliminad\w|resuelt\w|listo|otra vez|de nuevo|rebautiz\w{1,3}"

@@ -19,6 +19,7 @@ pr pull-request
 commit committing
 merge merging
 database db
+postgresql postgres pg
 environment env
 document documentation doc docs
 folder directory

@@ -452,12 +452,12 @@ def _followers(order: Sequence[str], common: Sequence[str]) -> dict[str, set[str
 
 
 def one_word_exchanged(one: Reading, other: Reading) -> bool:
-    """Return whether the sentences are equal except for one word, and the two words are not synonyms."""
+    """Return whether the sentences are equal except for one word and little words, and the two words are not synonyms."""
     a, b = one.statement.tokens, other.statement.tokens
     if len(a) != len(b) or len(a) == 1:  # In languages without spaces, a sentence is a single token.
         return False
-    unlike = [(x, y) for x, y in zip(a, b, strict=True) if x != y]
-    return len(unlike) == 1 and canonical(unlike[0][0]) != canonical(unlike[0][1]) and not set(unlike[0]) <= STOP_WORDS
+    unlike = [(x, y) for x, y in zip(a, b, strict=True) if x != y and not {x, y} <= STOP_WORDS]
+    return len(unlike) == 1 and canonical(unlike[0][0]) != canonical(unlike[0][1])
 
 
 def _doubtful(pair: _Pair) -> bool:

@@ -210,7 +210,7 @@ def test_another_answer_of_the_user_replaces_the_older_one_when_both_are_read_to
 
 
 def test_a_less_certain_replacement_without_a_word_of_change_is_put_before_the_user(reader: Comparer) -> None:
-    found = reader.compare(Assertion("write the tutorials in Danish"), Assertion("tutorials in Norwegian please"))
+    found = reader.compare(Assertion("store the drafts in Dropbox"), Assertion("drafts go to the shared drive"))
     assert (found.relation, found.doubtful) == (Relation.CONTRADICTS, True)
 
 
@@ -240,6 +240,21 @@ CERTAIN = {relation: 0.0 for relation in Relation} | {Relation.SAME: 1.0}
 def test_no_probability_outweighs_what_only_one_side_has(old: str, new: str) -> None:
     for first, second in ((Assertion(old), Assertion(new)), (Assertion(new), Assertion(old))):
         assert not reads_the_same(first, second, reading(first), reading(second), CERTAIN)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ("Only the steward opens the vault.", "Nobody but the steward opens the vault.", True),
+        ("Leave the ledger alone.", "Never touch the ledger.", True),
+        ("The steward opens the vault.", "The steward never opens the vault.", False),
+    ],
+)
+def test_a_denial_in_other_words_needs_near_certainty(old: str, new: str, same: bool) -> None:
+    a, b = Assertion(old), Assertion(new)
+    likely = CERTAIN | {Relation.SAME: 0.8}
+    assert reads_the_same(a, b, reading(a), reading(b), CERTAIN) is same
+    assert not reads_the_same(a, b, reading(a), reading(b), likely)
 
 
 def test_two_findings_of_one_day_do_not_replace_each_other_without_a_word_of_change() -> None:
