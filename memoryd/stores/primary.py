@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -160,7 +160,7 @@ def copy_all(source: PrimaryStore, target: PrimaryStore) -> int:
         StoreError: The target can't be used, or differs from the source afterwards.
     """
     copied = 0
-    of_teams = {item.id for item in source.all() if item.source is Source.TEAM}
+    of_teams: set[str] = set()
     for files in _batches(source, of_teams):
         target.sync(target.put_files(files, {}))
         copied += len(files)
@@ -170,10 +170,12 @@ def copy_all(source: PrimaryStore, target: PrimaryStore) -> int:
     return copied
 
 
-def _batches(source: PrimaryStore, left_out: Container[str]) -> Iterator[dict[str, bytes | None]]:
+def _batches(source: PrimaryStore, of_teams: set[str]) -> Iterator[dict[str, bytes | None]]:
     files: dict[str, bytes | None] = {}
     for item in source.all():
-        if item.id not in left_out and (file := source.file_of(item.id)) is not None:
+        if item.source is Source.TEAM:
+            of_teams.add(item.id)
+        elif (file := source.file_of(item.id)) is not None:
             files[file.path] = file.data
         if len(files) == _BATCH:
             yield files
