@@ -384,13 +384,17 @@ _BITLOCKER = re.compile(r"(?<![\d-])\d{6}(?:-\d{6}){7}(?![\d-])")
 _FOUR_BY_FOUR = re.compile(r"(?<![\w-])(?P<secret>[a-z]{4}(?: [a-z]{4}){3}|[a-z]{4}(?:-[a-z]{4}){3})(?![\w-])")
 _APP_PASSWORD = re.compile(r"app|gmail|google|icloud|smtp|mail|pass|pw", re.IGNORECASE)
 _WIF = re.compile(r"(?<![\w/])(?:[5KL][1-9A-HJ-NP-Za-km-z]{50,51})(?!\w)")
-_KEY_BYTES = re.compile(r"\[\s{0,3}(?:\d{1,3}\s{0,2},\s{0,2}){31,70}\d{1,3}\s{0,3}\]")
+_KEY_BYTES = re.compile(r"\[\s{0,3}(?:\d{1,3}\s{0,2},\s{0,2}){15,70}\d{1,3}\s{0,3}\]")
 _WALLET_KEY = re.compile(
     r"\b(?:eth\w{0,6}|evm|wallet|deployer|signer|priv\w{0,4}|private|miner|minter|relayer|funded|metamask|keystore|hot ?wallet|owner|treasury|faucet|hardhat|foundry|anvil)\b(?P<between>[^\n]{0,50}?)\b(?P<secret>(?:0x)?[0-9a-fA-F]{64})\b",
     re.IGNORECASE,
 )
 _ON_CHAIN = re.compile(
     r"\b(?:tx|txn|txs|transaction|hash|block|root|receipt|commit|digest|checksum|topic|bytecode|salt|slot)\b", re.IGNORECASE
+)
+_KEY_OF_32 = 32
+_OF_A_SHORT_KEY = re.compile(
+    r"(?:network|secret|private|aes|encryption|link|session|app|nwk)[_ -]?key[\"']?\s{0,3}[:=]\s{0,3}\Z", re.IGNORECASE
 )
 _OF_A_WALLET = re.compile(r"key|secret|wallet|seed|priv|solana", re.IGNORECASE)
 _GROUPED_SEED = re.compile(
@@ -500,7 +504,8 @@ def _wallets(text: str) -> Iterator[Found]:
         if not _ON_CHAIN.search(match["between"]) and not _ON_CHAIN.search(text, max(0, match.start() - 20), match.start()):
             yield *match.span("secret"), "key"
     for match in _KEY_BYTES.finditer(text):
-        if _OF_A_WALLET.search(text, max(0, match.start() - 60), match.start()):
+        long = match[0].count(",") >= _KEY_OF_32 - 1
+        if (_OF_A_WALLET if long else _OF_A_SHORT_KEY).search(text, max(0, match.start() - 60), match.start()):
             yield *match.span(), "key"
 
 

@@ -326,7 +326,7 @@ _NAMES_A_FIELD = re.compile(
 )
 # Recipients, accounts and other objects of well-known services, and texts to be replaced.
 _IS_PUBLIC = re.compile(
-    r"age1[0-9a-z]{58}$|[CUTGDBW]0[0-9A-Z]{8,10}$|(?:acct|cus|pi|ch|evt|sub|price|prod|in|seti|si|usr|user|org|app|req|txn|po|card|src|pm|prj|proj|team|acc|run|job|msg|thread|asst|file|batch|ft|"
+    r"age1[0-9a-z]{58}$|dXNlcjpwYXNz|dXNlcm5hbWU6cGFz|QWxhZGRpbjpv|Zm9vOmJhcg|[CUTGDBW]0[0-9A-Z]{8,10}$|(?:acct|cus|pi|ch|evt|sub|price|prod|in|seti|si|usr|user|org|app|req|txn|po|card|src|pm|prj|proj|team|acc|run|job|msg|thread|asst|file|batch|ft|"
     r"resp|call|toolu|chatcmpl|cmpl)[_-][A-Za-z0-9]{8,40}$|please[-_]|[\w-]{0,30}(?:change|replace)[-_]?(?:me|it|this)(?:[-_](?:now|in|later|please)\w{0,20})?$",
     re.IGNORECASE,
 )

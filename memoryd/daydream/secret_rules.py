@@ -811,6 +811,12 @@ RULES: tuple[SecretRule, ...] = (
         _accept_url_key,
     ),
     _rule("password", "<user@>", r"://(?P<user>[^\s:/'\"<>`]{0,100}):(?P<secret>[^\s/'\"<>`]{1,200})@(?=[\w\[$])", _accept_login),
+    _rule(
+        "password",
+        "<user@>",
+        r"://[^\s:/@'\"<>`]{1,60}:(?P<secret>(?!\d{1,5}/)[^\s/@'\"<>`]{1,60}/[^\s/@'\"<>`]{1,60})@(?=[\w-]{1,60}\.\w|\[|localhost)",
+        lambda match: not any(c in "${}*" for c in match["secret"]),
+    ),
     # A slash should be encoded here, but base64 is often pasted without encoding.
     _rule(
         "password",
@@ -843,11 +849,11 @@ RULES: tuple[SecretRule, ...] = (
         "",
         r"(?:hc-ping\.com|webhook\.site|nosnch\.in|ntfy\.sh|cronitor\.link/p/[\w-]{1,60}|infura\.io/(?:ws/)?v\d|alchemy(?:api)?\.(?:io|com)/(?:v\d|nft/v\d)|quiknode\.pro|blastapi\.io|"
         r"ankr\.com/[\w/]{1,40}|chainstack\.com|getblock\.io|uptimerobot\.com/[\w/]{1,30}|betterstack\.com/api/v\d/heartbeat|pushgateway\.[\w.-]{1,40}/[\w/]{1,40}|"
-        r"/(?:private|ical|ics|webcal|feeds?|rss|push|ping|heartbeats?|token|tokens?|auth|key|apikey|api[_-]key|access|shared-link|secret-link|t|k|hooks?/\w{1,20}|v\d{1,2}))/(?:private-)?"
+        r"/(?:private|ical|ics|unsubscribe|unsub|opt-?out|preferences|webcal|feeds?|rss|push|ping|heartbeats?|token|tokens?|auth|key|apikey|api[_-]key|access|shared-link|secret-link|t|k|hooks?/\w{1,20}|v\d{1,2}))/(?:private-)?"
         r"(?P<secret>[\w~=-]{8,300})(?=/?(?:[\s\"'`,;)>\]|?#]|\.(?:\s|$|ics|xml|rss|json|atom)|/\w{1,20}\.(?:ics|xml|rss|json)|$))",
         _accept_capability,
         stems="hc-ping webhook.site nosnch ntfy. cronitor infura alchemy quiknode blastapi ankr. chainstack getblock uptimerobot betterstack pushgateway "
-        "/private/ /ical/ /ics/ /webcal/ /feed /rss/ /push/ /ping/ /heartbeat /token /auth/ /key/ /apikey/ /api_key/ /api-key/ /access/ /shared-link/ /secret-link/ /t/ /k/ /hook /v",
+        "/private/ /unsub /opt /preferences/ /ical/ /ics/ /webcal/ /feed /rss/ /push/ /ping/ /heartbeat /token /auth/ /key/ /apikey/ /api_key/ /api-key/ /access/ /shared-link/ /secret-link/ /t/ /k/ /hook /v",
     ),
     _rule(
         "url-key",
@@ -1329,6 +1335,7 @@ RULES: tuple[SecretRule, ...] = (
         ignore_case=False,
         stems="ssh-keygen wpa_passphrase openssl ~-n ~-p '~-n \"~-n '~-p",
     ),
+    _rule("password", "rclone", r"rclone\sobscure\s{1,2}[\"']?(?P<secret>[^\s\"'$-][^\s\"']{3,100})", _accept_value),
     _rule("password", "thin:", r"thin:[\w.$#]{1,40}/(?P<secret>[^\s@/\"']{3,80})@", _accept_value),
     _rule("authorization", "digest", r"\bdigest\s[^\n]{0,400}?response=\"?(?P<secret>[0-9a-f]{32,64})"),
     _rule(
@@ -1836,6 +1843,26 @@ RULES: tuple[SecretRule, ...] = (
         r"\[\s{0,6}(?P<secret>[\"'`][^\"'`\n]{1,100}[\"'`](?:\s{0,3},\s{0,12}[\"'`][^\"'`\n]{1,100}[\"'`]){1,12}),?\s{0,6}\]\.join\((?:''|\"\"|``)\)",
         _accept_joined,
     ),
+    _rule(
+        "key",
+        "token key secret password",
+        r"(?<![\w/.-])(?P<secret>[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[A-Za-z0-9_-]{20,200})[\"'`]?\s(?:as|in|into|für|als|comme|como|come)\s(?:the\s)?[\"'`$]{0,2}(?-i:[A-Z][A-Z0-9]{0,20}(?:_[A-Z0-9]{1,20}){0,4}_?(?:TOKEN|KEY|SECRET|PASSWORD))\b",
+        lambda match: looks_random(match["secret"]) and not is_wordy(match["secret"]),
+    ),
+    _rule(
+        "key",
+        "base64:",
+        r"(?:key|secret|schlüssel|clé|clave|chave)\b[^\n]{0,30}?base64:(?P<secret>[A-Za-z0-9+/]{22,120}={0,2})(?![\w+/])",
+        _accept_random,
+        stems="key secret schlüssel clé clave chave",
+    ),
+    _rule("key", "<digits>", r"(?<![\w/.-])(?P<secret>[12]/\d{10,20}:[0-9a-f]{32})(?!\w)"),
+    _rule(
+        "recovery-codes",
+        "recovery backup scratch",
+        r"(?:recovery|backup|scratch)(?:[ -]codes?)?\s?[:=]\s{1,3}(?P<secret>[0-9a-f]{5}-[0-9a-f]{5}(?:[,;\s]{1,3}[0-9a-f]{5}-[0-9a-f]{5}){0,20})(?![\w-])",
+        _accept_with_digit,
+    ),
     # Prose
     _rule(
         "password",
@@ -1918,7 +1945,12 @@ RULES: tuple[SecretRule, ...] = (
         "password",
         "ssh sftp scp telnet ftp rdp vnc",
         r"\b(?:ssh|sftp|scp|telnet|ftp|rdp|vnc)\s[^\n@]{0,40}?[\w.-]{1,40}@[\w.-]{1,80}(?::\d{2,5})?\s{0,2}(?:[(#,–—→]|->|--?(?=\s)|/ )\s{0,2}[\"'`]?(?P<secret>[^\s\"'`()<>/]{6,60})[\"'`)]{0,2}(?=\s{0,3}(?:[.,;!]|\n|$))",
-        lambda match: _accept_typed(match) and is_mixed(match["secret"]) and not is_name(match["secret"]),
+        lambda match: (
+            _accept_typed(match)
+            and is_mixed(match["secret"])
+            and not is_name(match["secret"])
+            and not re.fullmatch(r"[a-z]{2,20}-v?\d{1,4}(?:\.\d{1,4}){0,3}", match["secret"])
+        ),
     ),
     # After a Russian word, a word in another alphabet is a name or a value.
     _rule(

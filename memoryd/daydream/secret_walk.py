@@ -496,9 +496,15 @@ _HEADS = frozenset("admin root sa postgres deploy administrator".split())
 _LOGIN = re.compile(
     r"\b(?:log ?-?in|log(?:ged|s)? in|logins?|creds?|credentials|default|sign ?-?in|account|jenkins|grafana|kibana|ssh|"
     r"basic|auth|vpn|40[13]|"
+    r"unifi|controller|kafka|sasl|minio|rabbitmq|mosquitto|mqtt|nas|synology|fritz\w{0,4}|printer|idrac|ipmi|ilo|"
+    r"sftp|ftp|smb|ldap|portainer|proxmox|esxi|vcenter|pi-?hole|nextcloud|gitea|gitlab|web ?ui|console|"
     r"htpasswd|password|zugang|anmeld\w{0,6}|accès|acceso|wi-?fi|wlan|network|ssid|router|hotspot)\b",
     re.IGNORECASE,
 )
+
+
+# Software with its version, as in "debian-12.7"
+_VERSIONED = re.compile(r"[a-z]{2,20}-v?\d{1,4}(?:\.\d{1,4}){0,3}")
 
 
 def _pairs(text: str) -> Iterator[Found]:
@@ -519,9 +525,9 @@ def _pairs(text: str) -> Iterator[Found]:
             and (not value.islower() or _WEAK.fullmatch(value))
         )
         spaced = pair["bar"] not in ("/", " / ", ":") and user not in _HEADS
-        if is_name(value) or not named or spaced or not _LOGIN.search(around):
+        if is_name(value) or _VERSIONED.fullmatch(value) or not named or spaced or not _LOGIN.search(around):
             continue
-        if is_picked(value):
+        if is_picked(value) or pair["bar"] == " / " and _is_key(value, ValueRequirement.KEY, _Join(True, 0, False)):
             yield pair.start("secret"), pair.start("secret") + len(value), "password"
 
 
