@@ -330,6 +330,7 @@ _IS_PUBLIC = re.compile(
     r"resp|call|toolu|chatcmpl|cmpl)[_-][A-Za-z0-9]{8,40}$|please[-_]|[\w-]{0,30}(?:change|replace)[-_]?(?:me|it|this)(?:[-_](?:now|in|later|please)\w{0,20})?$",
     re.IGNORECASE,
 )
+_QUOTES = ('"', "'")
 # The public numbers of a key in JSON.
 _PUBLIC_FIELD = re.compile(r"[\"'](?:n|x|y|e|kid|x5[ct]|alg|crv|kty)[\"']\s{0,2}:\s{0,2}[\"']$")
 
@@ -391,11 +392,14 @@ _IDENTIFIER = re.compile(r"--?[a-z][\w-]{1,40}|[A-Z][A-Z0-9_]{2,60}|_?[A-Za-z]{2
 
 def _may_be_value(text: str, start: int, end: int) -> bool:
     value = text[start:end]
+    if value.isalpha() and not is_strange(value) and _JOINED.search(text, max(0, start - 32), start) is None:
+        return False
     if (
         is_described(text, start)
         or text.startswith("(", end)
         or _IS_PUBLIC.match(value)
-        or _PUBLIC_FIELD.search(text, max(0, start - 12), start)
+        or text[start - 1 : start] in _QUOTES
+        and _PUBLIC_FIELD.search(text, max(0, start - 12), start) is not None
     ):
         return False
     if not any(c.isalpha() for c in value):
@@ -405,11 +409,7 @@ def _may_be_value(text: str, start: int, end: int) -> bool:
     line = text.rfind("\n", max(0, start - _AROUND), start) + 1
     if line and not text[line:start].strip() and text[line - 2 : line - 1] not in _OPENS_A_LINE:
         return False  # A value alone on its line belongs to the previous line only if that line is incomplete.
-    if value.count("/") > 1 and is_wordy(value) or value.isalpha() and _is_variable(text, start, value):
-        return False
-    if not value.isalpha() or is_strange(value):
-        return True
-    return _JOINED.search(text, max(0, start - 32), start) is not None
+    return not (value.count("/") > 1 and is_wordy(value) or value.isalpha() and _is_variable(text, start, value))
 
 
 # Words that end the name of a credential, and words that say that it is none.

@@ -200,13 +200,19 @@ def is_described(text: str, start: int) -> bool:
             return True
     if _PGP_ID.match(text, start) and _OF_PGP.search(text, max(0, start - 60), start):
         return True
-    if (
-        text.startswith("${", max(0, start - 2))
-        or _is_in_arn(text, start)
-        or _FOR_EXAMPLE.search(text, max(0, start - 40), start)
-    ):
+    if text.startswith("${", max(0, start - 2)) or _is_in_arn(text, start):
+        return True
+    head = text[max(0, start - 40) : start].rstrip(" \t\"'`„“(:,=").casefold()
+    if head.endswith(_EXAMPLE_ENDS) and _FOR_EXAMPLE.search(text, max(0, start - 40), start):
         return True
     return _is_described_by(name_before(text, start), text, start)
+
+
+# The pattern below is only tried after one of these.
+_EXAMPLE_ENDS = (
+    "such as", " like", "example", "e.g", "e.g.", " b.", "z.b.", "beispiel", "etwa", "exemple", "ejemplo", "esempio", "например", "called", "named", "titled", "genannt", "namens",
+    "nommé", "nommée", "llamado", "llamada", "chamado", "chamada", "chiamato", "chiamata", "token", "_data", "sha1", "sha256", "sha384", "sha512", "md5",
+)  # fmt: skip
 
 
 def _is_in_arn(text: str, start: int) -> bool:
@@ -248,10 +254,13 @@ def _is_described_by(words: tuple[str, ...], text: str, start: int) -> bool:
     return words[-1] not in ("id", "ids") or words[-2] not in ("session", "sess", "secret", "connect")
 
 
+_ENDS_ADDRESS = re.compile(r"[ \n\t\"'`(<]")
+
+
 def in_address(text: str, start: int) -> bool:
     """Return whether a position is in the path of a URL, whose parts are mostly identifiers."""
-    begin = max(text.rfind(sign, max(0, start - 300), start) for sign in " \n\t\"'`(<")
-    return "://" in text[begin + 1 : start]
+    scheme = text.rfind("://", max(0, start - 300), start)
+    return scheme >= 0 and _ENDS_ADDRESS.search(text, scheme, start) is None
 
 
 def is_lookup_in_prose(value: str) -> bool:
