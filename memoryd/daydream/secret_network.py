@@ -362,7 +362,8 @@ def _of_token(text: str, token: re.Match[str]) -> Iterator[SecretCandidate]:
     for sign in "=", ":", "/", "@":
         at = raw.find(sign) + 1
         near_end = at <= 0 or end - start - at < 4 or raw.startswith("://", at - 1)  # noqa: PLR2004
-        near_end = near_end or sign == "/" and len(raw) > _LONGEST_DATA_FREE
+        # A path is no pair of a name and a value.
+        near_end = near_end or sign == "/" and (len(raw) > _LONGEST_DATA_FREE or at == 1)
         if not near_end and not is_described(text, start + at) and not is_measure(raw[at : end - start]):
             yield SecretCandidate(start + at, end, 3)
 
