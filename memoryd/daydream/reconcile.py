@@ -239,6 +239,12 @@ def _is_of_another_place(candidate: Candidate, item: MemoryItem) -> bool:
     return are_apart(candidate.content, item.content)
 
 
+def _is_for_everywhere(candidate: Candidate, item: MemoryItem) -> bool:
+    """Return whether a wish for all projects meets one for this project, which may be an exception from it."""
+    wishes = candidate.kind in _WISHES and item.kind in _WISHES
+    return wishes and candidate.scope is Scope.USER and item.scope is Scope.PROJECT
+
+
 def _opposed(candidate: Candidate, item: MemoryItem, found: Comparison) -> Decision | None:
     if found.relation is Relation.DIFFERENT:
         return None
@@ -252,9 +258,8 @@ def _opposed(candidate: Candidate, item: MemoryItem, found: Comparison) -> Decis
         if candidate.source is Source.TOOL:
             return Decision(KeepAction.REFUSED, item.id, "tool text against a better source")
         return Decision(KeepAction.CONTRADICTS, item.id, f"{found.reason}, from a lesser source or narrower")
-    return Decision(
-        KeepAction.SUPERSEDES if found.relation is Relation.REPLACES else KeepAction.CONTRADICTS, item.id, found.reason
-    )
+    ends = found.relation is Relation.REPLACES and not _is_for_everywhere(candidate, item)
+    return Decision(KeepAction.SUPERSEDES if ends else KeepAction.CONTRADICTS, item.id, found.reason)
 
 
 def _confirmed(candidate: Candidate, item: MemoryItem, found: Comparison) -> Decision:

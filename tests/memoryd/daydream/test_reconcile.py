@@ -147,6 +147,7 @@ def test_a_projects_exception_leaves_the_users_general_rule() -> None:
     assert reconcile(candidate("Do not squash commits on merge"), [general]).action is KeepAction.CONTRADICTS
     everywhere = candidate("Do not squash commits on merge", scope=Scope.USER)
     assert reconcile(everywhere, [general]).action is KeepAction.SUPERSEDES
+    assert reconcile(everywhere, [known("Squash commits on merge", kind=Kind.RULE)]).action is KeepAction.CONTRADICTS
     assert (
         reconcile(candidate("Squash commits on merge", scope=Scope.USER), [known("Squash commits on merge")]).action
         is KeepAction.SUPERSEDES
