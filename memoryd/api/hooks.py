@@ -25,6 +25,7 @@ from memoryd.daydream.admission import is_excluded
 from memoryd.daydream.readers import PROBLEM_SHOWN, choose, reader_line, spending, unavailable, unreported_problem
 from memoryd.recall.guard import Guard
 from memoryd.recall.injection import Injector, SessionEvent
+from memoryd.recall.offer import model_decides
 from memoryd.service import Orchestrator
 
 GUARD_OFF = "MEMORYD_GUARD"  # Hooks pass this variable on if it is "off" in the client's environment.
@@ -289,7 +290,9 @@ class HookCalls:
         since = max(last_look(self._state, project.id), self._last_start(event, project))
         waiting = count_waiting(self._service, project.id, since, self._clock.now())
         parts = [f"{waiting.new} new {'memory' if waiting.new == 1 else 'memories'}"] if waiting.new else []
-        parts += [f"{waiting.to_confirm} to confirm"] if waiting.to_confirm else []
+        # A session's model drops most candidates, so it is asked before the user.
+        confirms = waiting.to_confirm and not model_decides(self._settings, self._state)
+        parts += [f"{waiting.to_confirm} to confirm"] if confirms else []
         if parts:
             return f"memoryd: {', '.join(parts)} (memoryd review)"
         return "memoryd: memory is on" if self._settings.start_notice == "always" else ""

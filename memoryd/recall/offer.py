@@ -76,6 +76,11 @@ def reader_is_session(settings: Settings) -> bool:
     return choose(settings) == SESSION
 
 
+def model_decides(settings: Settings, state: State) -> bool:
+    """Return whether candidates are offered to the session's own model."""
+    return settings.inject_prompt and at_work(settings, state) == SESSION
+
+
 class Offering:
     """Chooses the candidates to offer to a session and records the offer."""
 
@@ -88,7 +93,7 @@ class Offering:
     def with_prompt(self, session: str, project: str) -> str:
         """Count a user prompt and return its offer. The offer is empty if none is due or no candidates are pending."""
         number = self._state.offers.count_prompt(session)
-        if not self._is_wanted() or not self._is_due(session, number):
+        if not model_decides(self._settings, self._state) or not self._is_due(session, number):
             return ""
         own = [item for item in self._candidates(project, session=session) if item.session == session]
         offered = self._state.offers.offered(project)
@@ -99,10 +104,7 @@ class Offering:
 
     def at_start(self, session: str, project: str) -> str:
         """Return an offer of candidates left over from the project's earlier sessions."""
-        return self._left_over(session, project, AT_START, 0) if self._is_wanted() else ""
-
-    def _is_wanted(self) -> bool:
-        return self._settings.inject_prompt and at_work(self._settings, self._state) == SESSION
+        return self._left_over(session, project, AT_START, 0) if model_decides(self._settings, self._state) else ""
 
     def _is_due(self, session: str, number: int) -> bool:
         last = self._state.offers.last_prompt_with_offer(session)
@@ -145,7 +147,7 @@ class Offering:
 
     def prepare(self, session: str, project: str) -> None:
         """Look up the nearest known memory for each candidate that may be offered. Hooks have no time for these searches."""
-        if not self._is_wanted():
+        if not model_decides(self._settings, self._state):
             return
         offered = self._state.offers.offered(project)
         fresh = [item for item in self._candidates(project, session=session) if item.id not in offered]

@@ -125,13 +125,23 @@ def test_the_log_of_a_folder_that_was_excluded_since_is_not_opened_for_a_title(
     after.api.close()
 
 
-def test_the_start_of_a_session_names_what_waits_for_a_look_once(desk: Desk, clock: FakeClock) -> None:
+def test_the_start_of_a_session_names_what_waits_for_a_look_once(settings: Settings, clock: FakeClock, tmp_path: Path) -> None:
+    desk = Desk(Api(replace(settings, reader="offline"), clock), tmp_path)
     learn(desk, clock, "The queue runs on Redis.")
     learn(desk, clock, "Tests need a database.", status=Status.CANDIDATE)
     payload = {"session_id": "next", "cwd": str(desk.folder), "source": "startup"}
-    assert b'"memoryd: 1 new memory, 1 to confirm (memoryd review)"' in desk.api.hook("SessionStart", payload, {})
+    assert b'memoryd: 1 new memory, 1 to confirm (memoryd review)"' in desk.api.hook("SessionStart", payload, {})
     clock.advance(minutes=1)
     assert b"to confirm" not in desk.api.hook("SessionStart", payload | {"session_id": "third"}, {})
+    desk.api.close()
+
+
+def test_the_start_of_a_session_asks_for_no_confirmation_before_the_sessions_model_was_asked(
+    desk: Desk, clock: FakeClock
+) -> None:
+    learn(desk, clock, "Tests need the database of the staging cluster.", status=Status.CANDIDATE, session="old")
+    answer = desk.api.hook("SessionStart", {"session_id": "s2", "cwd": str(desk.folder), "source": "startup"}, {})
+    assert b"to settle" in answer and b"to confirm" not in answer
 
 
 def test_the_line_at_the_start_can_be_always_there_or_never(desk: Desk, clock: FakeClock) -> None:
