@@ -12,7 +12,8 @@ from memoryd.core.clock import SystemClock
 from memoryd.core.config import load_settings
 from memoryd.core.errors import NotFoundError, StoreError
 from memoryd.daemon.process import run_daemon
-from tests.waiting import HANGS_SECONDS
+
+LATE_SECONDS = 60.0  # Not from tests.waiting: as a script, this file can't import other tests.
 
 
 def memory(number: int, content: str = "Use uv, not pip.") -> dict[str, Any]:
@@ -78,7 +79,7 @@ class FakeApi:
         if payload.get("boom"):
             raise RuntimeError("boom")
         if payload.get("slow"):
-            self.late.wait(HANGS_SECONDS)
+            self.late.wait(LATE_SECONDS)
         return f"answer to {event} {payload.get('n', '')}".encode()
 
     def undelivered(self, payload: dict[str, Any]) -> None:
