@@ -46,7 +46,8 @@ class Teammate(Terminal):
                 command, input=json.dumps(event).encode(), env=environment, cwd=self.folder, capture_output=True, check=True
             )
             if done.stdout:
-                return str(json.loads(done.stdout)["hookSpecificOutput"]["additionalContext"])
+                answer = json.loads(done.stdout)  # The first one may only have a line for the user.
+                return str(answer.get("hookSpecificOutput", {}).get("additionalContext", ""))
         return ""
 
     def after_pull(self) -> str:
