@@ -203,8 +203,8 @@ def share_a_subject(a: Reading, b: Reading, cosine: float | None) -> bool:
 
 
 def stated_within_a_day(old: Assertion, new: Assertion) -> bool:
-    """Return whether the statements were made within a day of each other."""
-    return old.at is not None and new.at is not None and abs(new.at - old.at) < SOON
+    """Return whether the statements were made on the same or on following days. Many have only a date."""
+    return old.at is not None and new.at is not None and abs(new.at - old.at) <= SOON
 
 
 def reads_the_same(old: Assertion, new: Assertion, a: Reading, b: Reading, chances: dict[Relation, float]) -> bool:
