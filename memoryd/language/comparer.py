@@ -33,7 +33,7 @@ from memoryd.language.compare import (
     relates_otherwise,
     terms_in_english,
 )
-from memoryd.language.cues import has_correction, language, order_words
+from memoryd.language.cues import has_correction, is_standing, language, order_words
 from memoryd.language.features import features, speaks_of_another_part
 from memoryd.language.reading import Reading
 from memoryd.language.stems import is_foreign
@@ -55,6 +55,9 @@ AGREES = 0.65
 UNCUED = 0.7
 BOTH_USER = 0.55
 UNSURE = 0.3
+# Without a word of change, a statement of the same day disputes an earlier one only if the two may be opposites. Otherwise, a
+# task ("rebuild it with our usual command") would keep back the rule that it relies on.
+DISPUTED = 0.03
 # A pair that looks this much like a conflict is never considered the same. If both sides have many words of their own, or a text
 # was glossed, "the same" must be considerably more certain.
 READ_GATE = 0.2
@@ -150,7 +153,11 @@ class Comparer:
         cue = has_correction(new.text)
         another = another or (not cue and relates_otherwise(old, new, a, b))
         likely = chances[Relation.REPLACES] >= max(UNCUED, MORE_THAN_DIFFERENT * chances[Relation.DIFFERENT])
-        replaceable = not another and (marked or not stated_within_a_day(old, new)) and (cue or likely)
+        soon = not cue and stated_within_a_day(old, new)
+        replaceable = not another and not soon and (cue or likely)
+        related = related and not (soon and chances[Relation.CONTRADICTS] < DISPUTED)
+        if both_user and rules.relation not in CONFLICTS and is_standing(old.text) and not is_standing(new.text):
+            related = False  # A task neither ends nor disputes the rule that it is done by.
         return weighed(model, rules, chances, both_user, mergeable, marked=marked, replaceable=replaceable, related=related)
 
     def _cosine(self, old: str, new: str) -> float | None:

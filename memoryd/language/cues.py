@@ -330,6 +330,18 @@ def has_correction(text: str) -> bool:
     return _CORRECTION[language(text)].search(text[:READ]) is not None
 
 
+_STANDING = later(
+    r"\b(?:always|never|every|each|from now on|remember|whenever|immer|niemals?|stets|jede[rmns]?|ab jetzt|toujours|jamais|chaque|désormais"
+    r"|siempre|nunca|cada|sempre|ogni|altijd|nooit|elke|всегда|никогда|кажд\w{1,3})\b|始终|总是|从不|永远|每次|必ず|常に|決して|항상|절대|언제나",
+    re.IGNORECASE,
+)
+
+
+def is_standing(text: str) -> bool:
+    """Return whether the statement covers all cases by its words, like a rule."""
+    return _STANDING.search(text[:READ]) is not None
+
+
 _OPEN = later(
     r"\b(?:todo|to-do|to do|still (?:need|have|missing|open|to)|needs? to be|not yet|no \w{1,20} yet|yet|known bug|bug:|pending|missing"
     r"|offen|fehlt|noch nicht|steht noch aus|à faire|manque|pas encore|pendiente|falta|por hacer|aún no|pendente|por fazer|ainda não"

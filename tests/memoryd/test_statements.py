@@ -257,6 +257,27 @@ def test_a_denial_in_other_words_needs_near_certainty(old: str, new: str, same: 
     assert not reads_the_same(a, b, reading(a), reading(b), likely)
 
 
+@pytest.mark.parametrize(
+    ("rule", "task"),
+    [
+        (
+            "Remember how we print the atlas, after every later change: always run `python tools/atlas.py --edition heron`.",
+            "Take moss out of plants.csv and print the atlas again with our usual command; it goes to the shop tonight.",
+        ),
+        (
+            "Remember this format, it holds for every ticket in this project: a ticket always ends in a dot and a control digit.",
+            "It is like the ticket of a bus in our ticket format, with `T-` before it.",
+        ),
+        ("Tests run with `pytest -n 4`, never with more workers.", "Run the tests again and list what fails."),
+        ("Always deploy with `make ship`.", "Fix the footer and deploy it."),
+    ],
+)
+def test_a_task_keeps_back_no_rule_that_it_relies_on(reader: Comparer, rule: str, task: str) -> None:
+    noon = datetime(2026, 5, 4, 12, tzinfo=UTC)
+    found = reader.compare(Assertion(rule, by_user=True, at=noon), Assertion(task, by_user=True, at=noon + timedelta(minutes=1)))
+    assert found.relation is Relation.DIFFERENT
+
+
 def test_two_findings_of_one_day_do_not_replace_each_other_without_a_word_of_change() -> None:
     noon = datetime(2026, 5, 4, 12, tzinfo=UTC)
     likely = {relation: 0.0 for relation in Relation} | {Relation.REPLACES: 0.9, Relation.DIFFERENT: 0.1}
