@@ -295,7 +295,7 @@ _CORRECTION = _compiled(
         r"|dropped|cut|grew|relocated|convert(?:ed|ing)|went|gone|back|transitioned|promoted|extended|shortened|downgraded) (?:\w{1,15} ){0,3}?(?:over )?(?:to|onto|into|from)"
         r"|replac(?:e|es|ed|ing)|supersed(?:e|es|ed)|from now on|as of|from today|starting (?:today|now|with|from)"
         r"|effective|going forward|henceforth|final(?:ly)?\s?:|update\s?:|changed our minds?|since (?:the|we|last|this|yesterday|version)"
-        r"|used to|previously|formerly|new(?:ly)? (?:called|named)|is called|decided against|gave up|given up|scrap(?:ped)?"
+        r"|used to|previously|formerly|new(?:ly)? (?:called|named)|decided against|gave up|given up|scrap(?:ped)?"
         r"|drop(?:ped|ping)?|ditch(?:ed|ing)?|retired|deprecated|abandon(?:ed|ing)?|got rid of|get rid of|reverted|rolled back"
         r"|final decision|after all|changed (?:my|our|their|his|her) minds?|tak(?:en|es|ing|e)? over|took over|took (?:its|their|his|her) place|mistyped|i meant"
         r"|in the end|cancell?ed|lifted|allowed again|(?:was|were|has been|have been|got) (?:removed|dropped|deleted|merged|fixed|implemented|added|done|closed|solved|resolved|finished|revoked|reversed|disabled|turned off|switched off|shut down|decommissioned)"
@@ -306,12 +306,12 @@ _CORRECTION = _compiled(
         r"|gesenkt|angehoben|reduziert|verworfen|final|endgültig|quatsch|aufgehoben|wieder erlaubt|gilt nicht|angelegt|ausgerollt|behoben|erledigt|hinfällig|doch nicht|übernimmt|übernommen|früher|vorher|abgeschafft|rausgeworfen|entfernt)\b",
         "fr": r"\b(?:maintenant|désormais|dorénavant|à partir d\w|depuis|finalement|en fait|correction|au lieu|plutôt|à la place"
         r"|remplac\w{1,4}|on est passés?|nous sommes passés|rebaptis\w{1,3}|finalement|annul\w{1,3}|corrigé\w?|supprim\w{1,4}|c['’]est fait|(?:à|de) nouveau|passée?s? (?:à|de)|pass(?:e|ons) (?:à|de)|migr\w{1,4}|chang\w{1,4}"
-        r"|renomm\w{1,4}|s['’]appelle|déplac\w{1,4}|basculé\w?|abandonn\w{1,4}|n['’]\w{1,15} plus|ne \w{1,15} plus|plus de|final|avant)\b",
+        r"|renomm\w{1,4}|déplac\w{1,4}|basculé\w?|abandonn\w{1,4}|n['’]\w{1,15} plus|ne \w{1,15} plus|plus de|final|avant)\b",
         "es": r"\b(?:ahora|a partir de|desde|ya no|finalmente|al final|en realidad|corrección|en vez de|en lugar de|reemplaz\w{1,4}"
-        r"|sustitu\w{1,5}|cambi\w{1,5}|migr\w{1,6}|pas(?:amos|ó|a|ado) (?:a|de)|renombr\w{1,4}|se llama|movi\w{1,4}|trasladad\w|traslad\w{1,4}|dejamos|deja de|cancel\w{1,4}|corregid\w|eliminad\w|resuelt\w|listo|otra vez|de nuevo|rebautiz\w{1,3}"
+        r"|sustitu\w{1,5}|cambi\w{1,5}|migr\w{1,6}|pas(?:amos|ó|a|ado) (?:a|de)|renombr\w{1,4}|movi\w{1,4}|trasladad\w|traslad\w{1,4}|dejamos|deja de|cancel\w{1,4}|corregid\w|eliminad\w|resuelt\w|listo|otra vez|de nuevo|rebautiz\w{1,3}"
         r"|abandon\w{1,5}|antes|final|subi\w{1,3} a|bajó a)\b",
         "pt": r"\b(?:agora|a partir de|desde|já não|não \w{1,20} mais|finalmente|no final|na verdade|correção|em vez de|ao invés|no lugar de"
-        r"|substitu\w{1,5}|mud\w{1,5}|migr\w{1,6}|pass(?:amos|ou|a) (?:a|de|para)|renome\w{1,4}|se chama|mov\w{1,4}|deix\w{1,4} de|abandon\w{1,5}"
+        r"|substitu\w{1,5}|mud\w{1,5}|migr\w{1,6}|pass(?:amos|ou|a) (?:a|de|para)|renome\w{1,4}|mov\w{1,4}|deix\w{1,4} de|abandon\w{1,5}"
         r"|troc\w{1,5}|cancel\w{1,4}|corrigid\w|removid\w|resolvid\w|pronto|de novo|rebatiz\w{1,3}|antes|final|subiu|caiu|larg\w{1,5})\b",
         "ru": r"\b(?:теперь|сейчас|отныне|с этого момента|впредь|больше не|уже не|вместо|на самом деле|исправление|поправка|заменил\w{0,2}"
         r"|заменен\w?|заменён\w?|замен\w{1,4}|переш\w{1,4}|перевел\w|перевели|перенес\w{1,3}|перенесен\w?|перенесён|переех\w{1,4}|переименова\w{1,4}|помен\w{1,5}"
