@@ -18,6 +18,10 @@ PLACES = (
     *("for free accounts", "for paid accounts", "on the ARM build", "in the test environment"),
 )
 PLACED = frozenset({"service", "repo", "job", "flag"})
+# Classes in which a change of one attribute can end a statement about another one: what is done has no deadline any more.
+LINKED = frozenset({"rule", "todo", "flag", "cause"})
+# How often a statement about something else reports a change. Otherwise any report of a change would seem to end any statement.
+REPORTS_CHANGE = 0.5
 LITTLE = frozenset(
     """the a an is are was were be been of to in on at for by with has have had do does did it its that this as will would can
     may must should i we you they""".split()
@@ -144,18 +148,25 @@ def _different(random: Random, one: Attribute, attributes: Sequence[Attribute]) 
     subject, value, choice = random.choice(one.subjects), random.choice(one.values), random.random()
     first = random.choice(one.texts)
     old = say(first, subject, value)
-    another = _other(random, one.subjects, subject)
-    if choice < 0.3:
+    if choice < 0.45:
+        another = _other(random, one.subjects, subject)
+        if one.changes and random.random() < REPORTS_CHANGE:
+            return Made("different", old, _changed(random, one, another, value))
         new = say(random.choice([first, random.choice(one.texts)]), another, random.choice([value, *one.values]))
-    elif choice < 0.8:
-        other = random.choice([each for each in attributes if each.kind == one.kind and each.name != one.name])
-        new = say(random.choice(other.texts), subject, random.choice(other.values))
-    elif choice < 0.9 and one.changes:
-        new = say(random.choice(one.changes), another, random.choice(one.values), value)
-    else:
-        other = random.choice([each for each in attributes if each.kind != one.kind])
-        new = say(random.choice(other.texts), random.choice(other.subjects), random.choice(other.values))
-    return Made("different", old, new)
+        return Made("different", old, new)
+    same_class = choice < 0.9
+    other = random.choice([each for each in attributes if each.name != one.name and (each.kind == one.kind) == same_class])
+    about = subject if same_class else random.choice(other.subjects)
+    if other.changes and not (same_class and one.kind in LINKED) and random.random() < REPORTS_CHANGE:
+        return Made("different", old, _changed(random, other, about))
+    return Made("different", old, say(random.choice(other.texts), about, random.choice(other.values)))
+
+
+def _changed(random: Random, one: Attribute, subject: str, old: str = "") -> str:
+    """Return the report of a change of an attribute, from `old` if it is one of its values."""
+    before = old if old in one.values else random.choice(one.values)
+    value = _other(random, one.values, before) if len(one.values) > 1 else ""
+    return say(random.choice(one.changes), subject, value, before)
 
 
 def _placed(random: Random, made: Made, one: Attribute) -> Made:

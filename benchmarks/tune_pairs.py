@@ -2,6 +2,7 @@
 
     pip install torch onnx
     python -m benchmarks.tune_pairs FOLDER --public DATA             tune in four stages and write the model
+    python -m benchmarks.tune_pairs FOLDER                           the last three stages, from the model that is shipped
     python -m benchmarks.tune_pairs FOLDER --hold train_1 …          leave out authors; write FOLDER/train_1.onnx and .npz
     python -m benchmarks.pairs PAIRS.json --model FOLDER/train_1     the product's figures with such a model
 
@@ -31,9 +32,10 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import onnx
 import torch
 from numpy.typing import NDArray
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 from benchmarks.fuse_models import HEADS, WIDTH, Graph, embeddings, layer
 from benchmarks.statement_patterns import pairs as from_patterns
@@ -143,6 +145,28 @@ def wheel_layers() -> Tensors:
         for name, part in NORM.items():
             for kind in ("weight", "bias"):
                 out[f"{number}.{name}.{kind}"] = torch.tensor(graph.value(f"bert.encoder.layer.{number}.{part}.{kind}"))
+    return out
+
+
+def shipped_model() -> Tensors:
+    """Return the tuned layers of the shipped model and its heads, as floats."""
+    model = onnx.load(str(PAIR_GRAPH), load_external_data=False).graph
+    stored = {one.name: one for one in model.initializer if one.data_location != TensorProto.EXTERNAL}
+    values = {name: numpy_helper.to_array(one).astype(np.float32) for name, one in stored.items()}
+    products = {node.output[0].removesuffix(".out"): node.input for node in model.node}
+    out: Tensors = {}
+    for number in range(FROZEN, PAIR_LAYERS):
+        for name, part in LINEAR.items():
+            _, weight, scale, _, bias = products[f"bert.encoder.layer.{number}.{part}"]
+            out[f"{number}.{name}.weight"] = torch.tensor(values[weight] * values[scale])
+            out[f"{number}.{name}.bias"] = torch.tensor(values[bias])
+        for name, part in NORM.items():
+            for kind in ("weight", "bias"):
+                out[f"{number}.{name}.{kind}"] = torch.tensor(values[f"bert.encoder.layer.{number}.{part}.{kind}"])
+    with np.load(READER_FILE) as arrays:
+        heads = 2 * arrays["states"]
+    for name, weights in (("forward", heads[:POOLED]), ("backward", heads[POOLED:])):
+        out |= {f"{name}.weight": torch.tensor(weights), f"{name}.bias": torch.zeros(len(ORDER))}
     return out
 
 
@@ -316,8 +340,8 @@ def relation_loss(tensors: Tensors) -> Callable[[Sequence[Example]], Any]:
 
 def tune_patterns(lower: Lower, start: Tensors) -> Tensors:
     random = Random(SEED)
-    tensors = {name: tensor for name, tensor in start.items() if name[0].isdigit()}
-    tensors |= new_head("forward", POOLED, len(ORDER)) | new_head("backward", POOLED, len(ORDER))
+    tensors = new_head("forward", POOLED, len(ORDER)) | new_head("backward", POOLED, len(ORDER))
+    tensors |= {name: tensor for name, tensor in start.items() if not name.startswith("entails")}
     examples = []
     for made in from_patterns(PATTERN_PAIRS):
         backwards, label = random.random() < 0.5, ORDER.index(Relation(made.relation))
@@ -478,8 +502,11 @@ def main() -> None:
     options.folder.mkdir(parents=True, exist_ok=True)
     lower = Lower()
     first, second = options.folder / "public.npz", options.folder / "patterns.npz"
-    public = stored(first) if first.exists() else save(first, tune_public(lower, options.public))
-    patterns = stored(second) if second.exists() else save(second, tune_patterns(lower, public))
+    if first.exists():
+        start = stored(first)
+    else:
+        start = save(first, tune_public(lower, options.public)) if options.public else shipped_model()
+    patterns = stored(second) if second.exists() else save(second, tune_patterns(lower, start))
     labelled, made = load(), pattern_queries()
     texts = sorted({said.text for pair in [*labelled, *made] for said in (pair.old, pair.new)})
     vectors = dict(zip(texts, OnnxEmbedder().embed(texts), strict=True))

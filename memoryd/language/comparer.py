@@ -51,9 +51,7 @@ NEAR_WORDS = 0.4
 READ_COSINE = 0.6
 MIN_WORDS = 4
 AGREES = 0.65
-# A likely replacement without any word of change is often about another thing, so the user decides.
-UNCUED = 0.7
-BOTH_USER = 0.55
+BOTH_USER = 0.85
 UNSURE = 0.3
 # Without a word of change, a statement of the same day disputes an earlier one only if the two may be opposites. Otherwise, a
 # task ("rebuild it with our usual command") would keep back the rule that it relies on.
@@ -80,7 +78,8 @@ ENDS_ANOTHER_COSINE = 0.7
 # Required odds for "the same". Lower odds risk losing a detail or merging opposites.
 MORE_THAN_REFINES = 3.0
 MORE_THAN_CONFLICT = 4.0
-# Required odds for a replacement without a word of change. Lower odds close true statements.
+# Required odds for a replacement without a word of change. One that is less likely is often about another thing, so the user
+# decides.
 MORE_THAN_DIFFERENT = 6.0
 
 
@@ -152,7 +151,7 @@ class Comparer:
         another = not has_correction(new.text) and speaks_of_another_part(a, b)
         cue = has_correction(new.text)
         another = another or (not cue and relates_otherwise(old, new, a, b))
-        likely = chances[Relation.REPLACES] >= max(UNCUED, MORE_THAN_DIFFERENT * chances[Relation.DIFFERENT])
+        likely = chances[Relation.REPLACES] >= MORE_THAN_DIFFERENT * chances[Relation.DIFFERENT]
         soon = not cue and stated_within_a_day(old, new)
         replaceable = not another and not soon and (cue or likely)
         related = related and not (soon and chances[Relation.CONTRADICTS] < DISPUTED)
@@ -227,7 +226,10 @@ def reads_the_same(old: Assertion, new: Assertion, a: Reading, b: Reading, chanc
         return same >= CERTAIN and not is_longer(a, b, FAR_LONGER)
     own = min(len(strong(a.terms - b.terms)), len(strong(b.terms - a.terms)))
     glossed = language(old.text) != "en" or language(new.text) != "en"
-    if own >= FAR_WORDS or (glossed and _overlap_in_english(a, b) < FAR_OVERLAP):
+    overlap = _overlap_in_english(a, b)
+    if glossed and not overlap:
+        return False  # The reader knows only English, and finds any two short statements in two other languages similar.
+    if own >= FAR_WORDS or (glossed and overlap < FAR_OVERLAP):
         return same >= FAR_SAME and not is_longer(a, b, FAR_LONGER)
     return not is_longer(a, b, FAR_LONGER if same >= FAR_SAME else MAX_LONGER)
 
