@@ -53,11 +53,21 @@ def earlier_wordings(item: MemoryItem, get: Get) -> list[str]:
     version = item
     while version.supersedes and version.supersedes not in found:
         old = get(version.supersedes)
-        if old is None or (old.session, old.source, old.evidence) != (item.session, item.source, item.evidence):
+        if old is None or old.status is Status.ACTIVE or not _is_version(old, item):
             break
         found[old.id] = None
         version = old
     return list(found)
+
+
+def is_undone(later: MemoryItem, item: MemoryItem) -> bool:
+    """Return whether `later` was made from this memory, by an edit or a merge, and has been forgotten since."""
+    return later.status is Status.BLACKLISTED and (item.id in merged_ids(later) or _is_version(later, item))
+
+
+def _is_version(one: MemoryItem, other: MemoryItem) -> bool:
+    """Return whether an edit, which keeps the origin, may have made one of these memories from the other."""
+    return (one.session, one.source, one.evidence) == (other.session, other.source, other.evidence)
 
 
 def with_merges(item: MemoryItem, get: Get) -> MemoryItem:

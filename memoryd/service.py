@@ -29,7 +29,7 @@ from memoryd.embed.onnx import OnnxEmbedder
 from memoryd.embed.pairs import CrossEncoder
 from memoryd.language import RULES, Assertion, Comparer, Comparison
 from memoryd.language.gloss import gloss, in_english
-from memoryd.lineage import earlier_wordings, merged_from, merged_ids, with_merges
+from memoryd.lineage import earlier_wordings, is_undone, merged_ids, with_merges
 from memoryd.retrieval import load_model
 from memoryd.retrieval.ranking import CandidateSources, Ranker
 from memoryd.stores.fulltext import key_of, parse_key
@@ -530,10 +530,13 @@ class Orchestrator:
         self.write(replace(old, status=Status.SUPERSEDED, expired_at=old.expired_at or new.created_at, valid_to=ended))
 
     def forget(self, id: str) -> MemoryItem:
-        """Blacklist a memory and those merged into it. They are never recalled, and copies of them are refused."""
+        """Blacklist a memory, those merged into it and its earlier versions.
+
+        They are never recalled, and copies of them are refused.
+        """
         with self._writing:
-            for source in merged_from(self.require(id), self.get):
-                self.update(source.id, status=Status.BLACKLISTED)
+            for source in earlier_wordings(self.require(id), self.get):
+                self.update(source, status=Status.BLACKLISTED)
             self._listing_due = True
             return self.update(id, status=Status.BLACKLISTED, expired_at=self._clock.now(), pinned=False)
 
@@ -561,11 +564,17 @@ class Orchestrator:
         return noted or filed
 
     def wordings(self, id: str) -> list[str]:
-        """Return the ids of the memories merged into this one, and of its own versions before edits."""
+        """Return the ids of the memories merged into this one, of its versions before edits, and of changes to it that were undone."""
         item = self.get(id)
         if item is None:
             return []
-        return earlier_wordings(item, self.get)
+        return list(dict.fromkeys([*earlier_wordings(item, self.get), *self._undone_wordings(item)]))
+
+    def _undone_wordings(self, item: MemoryItem) -> list[str]:
+        """Return the ids of edits and merges of this active memory that the user has undone, so that it is active again."""
+        if item.status is not Status.ACTIVE:
+            return []
+        return [later.id for later in self._successors(item.id) if is_undone(later, item)]
 
     def scrub(self, settled_seconds: float = 0.0) -> None:
         """Erase the remains of deleted and replaced texts from the names of files and from the indexes.
@@ -619,8 +628,8 @@ class Orchestrator:
             revived = self._swap(revived, self.require(successor.id))
         else:
             self.write(revived)
-        for source in merged_from(revived, self.get):
-            self.update(source.id, status=Status.SUPERSEDED)
+        for source in earlier_wordings(revived, self.get):
+            self.update(source, status=Status.SUPERSEDED)
         return revived
 
     def _swap(self, revived: MemoryItem, successor: MemoryItem) -> MemoryItem:

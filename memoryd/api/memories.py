@@ -582,12 +582,13 @@ def remember(runtime: Runtime, request: Remember, caller: Caller) -> Remembered:
     """Store a statement, unless it is already known or was deliberately forgotten."""
     from memoryd.daydream.redact import left_out, redact, says_something, storable_text
 
-    said = storable_text(request.content)
+    typed = not caller.is_model
+    said = storable_text(request.content, typed=typed)
     if said.found and not says_something(said.text):
         raise InputError(
             "The text contains only a secret or private part; nothing was stored.", fix="Keep secrets in a password store."
         )
-    tags = _redacted(request.tags)
+    tags = _storable(request.tags, typed)
     candidate = Candidate(
         content=said.text,
         kind=request.kind,
@@ -600,7 +601,7 @@ def remember(runtime: Runtime, request: Remember, caller: Caller) -> Remembered:
         # user says until then.
         at=None if request.valid_from is None else min(request.valid_from, runtime.clock.now()),
         reason="remembered on request",
-        asked_as=keys_of(request.asked_as),
+        asked_as=keys_of(request.asked_as, typed=typed),
     )
     project = runtime.project_of(request.project, caller.cwd) or ""
     session = redact(request.session).text or "manual"
@@ -615,7 +616,7 @@ def remember(runtime: Runtime, request: Remember, caller: Caller) -> Remembered:
     )
     found = Counter(said.found)
     for entry in (*request.tags, *request.asked_as):
-        found.update(redact(entry).found)
+        found.update(storable_text(entry, typed=typed).found)
     if found:
         answer["left_out_secrets"] = left_out(found)["left_out_secrets"]
     return answer
@@ -701,7 +702,8 @@ def _check_unchanged(runtime: Runtime, id: str, expected: str) -> None:
 def _update(runtime: Runtime, item: MemoryItem, request: UpdateMemory, caller: Caller) -> UpdatedMemory:
     from memoryd.daydream.redact import left_out, storable_text
 
-    said = storable_text(request.content)
+    typed = not caller.is_model
+    said = storable_text(request.content, typed=typed)
     wanted: dict[str, Any] = {
         "content": said.text or None,
         "kind": request.kind,
@@ -709,9 +711,9 @@ def _update(runtime: Runtime, item: MemoryItem, request: UpdateMemory, caller: C
         "scope": request.scope,
         "confidence": request.confidence,
         "valid_to": request.valid_to,
-        "tags": None if request.tags is None else _redacted(request.tags),
+        "tags": None if request.tags is None else _storable(request.tags, typed),
         "pinned": request.pinned,
-        "asked_as": None if request.asked_as is None else keys_of(request.asked_as),
+        "asked_as": None if request.asked_as is None else keys_of(request.asked_as, typed=typed),
     }
     changes = {name: value for name, value in wanted.items() if value is not None and value != getattr(item, name)}
     if request.polarity is None and changes.keys() & {"content", "kind"} and _has_derived_polarity(item) and not caller.is_model:
@@ -724,8 +726,11 @@ def _update(runtime: Runtime, item: MemoryItem, request: UpdateMemory, caller: C
         raise InputError(what, fix=f"Change {file} in the team's repository, or forget it: memoryd forget {item.id}")
     memory = item_to_dict(_change(runtime, item, changes))
     answer = UpdatedMemory(memory=memory, path=runtime.path_of(item.id))
-    if said.found:
-        answer["left_out_secrets"] = left_out(said.found)["left_out_secrets"]
+    found = Counter(said.found)
+    for entry in (*(request.tags or ()), *(request.asked_as or ())):
+        found.update(storable_text(entry, typed=typed).found)
+    if found:
+        answer["left_out_secrets"] = left_out(found)["left_out_secrets"]
     return answer
 
 
@@ -854,10 +859,10 @@ def _after_restoring(item: MemoryItem, successor: MemoryItem | None, runtime: Ru
 # Serialisation
 
 
-def _redacted(entries: Iterable[str]) -> tuple[str, ...]:
-    from memoryd.daydream.redact import redact
+def _storable(entries: Iterable[str], typed: bool) -> tuple[str, ...]:
+    from memoryd.daydream.redact import storable_text
 
-    return tuple(redact(entry).text for entry in entries)
+    return tuple(text for entry in entries if (text := storable_text(entry, typed=typed).text))
 
 
 def _handoff(handoff: Handoff) -> dict[str, str]:

@@ -178,14 +178,14 @@ def settle(runtime: Runtime, request: Settle, caller: Caller) -> SettledAnswer:
 
 def _left_out(entry: Mapping[str, Any]) -> dict[str, str]:
     """Return a notice about secrets removed from an entry."""
-    from memoryd.daydream.redact import left_out, redact
+    from memoryd.daydream.redact import left_out, storable_text
 
     asked = entry.get("asked_as")
     texts = [entry.get("content"), *(asked if isinstance(asked, list | tuple) else [asked])]
     found: Counter[str] = Counter()
     for given in texts:
         if isinstance(given, str):
-            found.update(redact(one_line(given[: 4 * MAX_STATEMENT])).found)
+            found.update(storable_text(one_line(given[: 4 * MAX_STATEMENT])).found)
     return left_out(found)
 
 
@@ -279,11 +279,14 @@ def _is_kept(line: SettledLine, entry: Mapping[str, Any]) -> bool:
 
 def _statement(text: str) -> str:
     """Return the statement as one line without secrets. Raise InputError if it is too long or contains a reserved tag."""
-    from memoryd.daydream.redact import redact
+    from memoryd.daydream.redact import says_something, storable_text
 
     text = one_line(text)
     if len(text) > MAX_STATEMENT:
         raise InputError(f"settle: content: {len(text)} characters are too many.", fix=f"One sentence, at most {MAX_STATEMENT}.")
     if _RESERVED.search(text):
         raise InputError("settle: content: contains a reserved tag.", fix="Write a plain sentence.")
-    return harmless(redact(text).text)
+    said = storable_text(text)
+    if said.found and not says_something(said.text):
+        raise InputError("settle: content: contains only a secret or private part.", fix="Leave this line out.")
+    return harmless(said.text)

@@ -124,11 +124,14 @@ def tags_parameter(**about: Any) -> Any:
     )
 
 
-def keys_of(entries: Sequence[str]) -> tuple[str, ...]:
-    """Normalise the keys of a memory and remove secrets. Each key is a short question or task on one line. Raises InputError."""
-    from memoryd.daydream.redact import redact
+def keys_of(entries: Sequence[str], *, typed: bool = False) -> tuple[str, ...]:
+    """Normalise the keys of a memory, and remove secrets and private blocks.
+
+    Each key is a short question or task on one line. `typed` means that a person typed them. Raises InputError.
+    """
+    from memoryd.daydream.redact import storable_text
 
     if len(entries) > MAX_KEYS:
         raise InputError(f"asked_as: {len(entries)} entries are too many.", fix=f"Give about four, at most {MAX_KEYS}.")
-    keys = [harmless(redact(one_line(entry)[: 4 * MAX_KEY]).text[:MAX_KEY]) for entry in entries]
+    keys = [harmless(storable_text(one_line(entry)[: 4 * MAX_KEY], typed=typed).text[:MAX_KEY]) for entry in entries]
     return tuple(dict.fromkeys(key for key in keys if key))

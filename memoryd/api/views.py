@@ -158,7 +158,7 @@ def merge(runtime: Runtime, request: Merge, caller: Caller) -> Merged:
     from memoryd.daydream.redact import left_out, storable_text
 
     first, second = request.id, request.other
-    said = storable_text(request.content)
+    said = storable_text(request.content, typed=True)
     content = said.text
     if first == second:
         raise InputError("merge: both are the same memory.", fix="Name two memories.")

@@ -126,9 +126,12 @@ def _clean() -> _Clean:
     return _Clean()
 
 
-def storable_text(text: str) -> Redacted:
-    """Return the storable part of a statement, without secrets and closed private blocks."""
-    public = strip_whole_private(text)
+def storable_text(text: str, *, typed: bool = False) -> Redacted:
+    """Return the storable part of a statement, without secrets and private blocks.
+
+    An unclosed block counts only if a person typed the text.
+    """
+    public = strip_private(text) if typed else strip_whole_private(text)
     safe = redact(public)
     return safe if public == text else Redacted(safe.text.strip(), MappingProxyType({**safe.found, "private": 1}))
 
@@ -514,31 +517,42 @@ def _matches(pattern: re.Pattern[str], text: str) -> list[Span]:
 # Invisible characters that copying may insert between letters.
 _INVISIBLE = "\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufe00-\ufe0f\ufeff"
 _OPENING, _CLOSING, _SLASH = "<＜﹤〈⟨‹❮", ">＞﹥〉⟩›❯", "/／∕⁄"
+_SQUARE, _SQUARE_END = r"\[［【《「『", r"\]］】》」』"
 _SPACING = rf"[\s\\{_INVISIBLE}]{{0,8}}"
 _LETTERS = (("p", "pｐ"), ("r", "rｒ"), ("i", "iｉ"), ("v", "vｖ"), ("a", "aａ"), ("t", "tｔ"), ("e", "eｅ"))
 _NAME = rf"[{_INVISIBLE}]{{0,3}}".join(f"[{spellings}{spellings.upper()}]" for _, spellings in _LETTERS)
 _ATTRIBUTES = rf"[^{_OPENING}{_CLOSING}]{{0,300}}"
-# The word in other languages, or common abbreviations of it. Such a tag counts only if it is closed.
-_OTHER_NAMES = "privates?|privat[oa]?|privad[oa]|privée?|priv|приватное|приватно|личное|私密|隐私|非公開|プライベート|비공개"
+# The word with one typing error, in other languages, or abbreviated. Such a tag counts only if it is closed.
+_MISSPELT = (
+    *("rivate", "pivate", "prvate", "priate", "privte", "privae"),
+    *("rpivate", "pirvate", "prviate", "priavte", "privtae", "privaet"),
+    *("pprivate", "prrivate", "priivate", "privvate", "privaate", "privatte", "privatee"),
+)
+_OTHER_NAMES = (
+    "privates?|privat[oa]?|privad[oa]|priv[ée]e?|priv|prywatn[eya]|privát|приватное|приватно|личное|私密|隐私|非公開|プライベート|비공개|"
+    + "|".join(_MISSPELT)
+)
 # Alternative names for such a block. If another word follows (`<private-key>`), the tag counts only if it is closed.
 _NOTE = (
     "notes?|texts?|stuff|parts?|info|sections?|blocks?|data|bits?|only|memos?|messages?|comments?|contents?|things?|details?|"
     "notiz(?:en)?|begin|start"
 )
 _PRIVATE = re.compile(
-    rf"(?:(?P<comment>(?:[{_OPENING}]|&lt;)[!！][-–—]{{1,4}})|(?P<angle>[{_OPENING}]|&lt;|&#60;)|(?P<square>[\[［【《])|(?P<curly>[{{｛]))"
+    rf"(?:(?P<comment>(?:[{_OPENING}]|&lt;)[!！][-–—]{{1,4}})|(?P<angle>[{_OPENING}]|&lt;|&#60;)|(?P<square>[{_SQUARE}])|(?P<curly>[{{｛]))"
     rf"{_SPACING}(?P<close>(?:[{_SLASH}]{_SPACING}|(?i:end|ende|fin|close)[\s:_-]{{1,3}})?)(?i:(?:begin|start)[\s:_-]{{1,3}})?"
     rf"(?:{_NAME}|(?P<other>(?i:{_OTHER_NAMES})))(?:[\s_-](?i:{_NOTE})(?!\w)|(?P<behind>[_-]\w{{1,30}}))?"
     rf"(?P<rest>(?:{_SPACING}[{_SLASH}]{{0,1}}[-–—]{{0,4}}|[\s{_INVISIBLE}:=;,.!?|(*~]{_ATTRIBUTES}))"
-    rf"(?:(?P<end>(?(square)[\]］】》]|(?(curly)[}}｝]|(?:[{_CLOSING}]|&gt;|&#62;))))|(?(angle)(?<=[\s:])(?!{_ATTRIBUTES}[{_CLOSING}])|(?!)))"
+    rf"(?:(?P<end>(?(square)[{_SQUARE_END}]|(?(curly)[}}｝]|(?:[{_CLOSING}]|&gt;|&#62;))))|(?(angle)(?<=[\s:])(?!{_ATTRIBUTES}[{_CLOSING}])|(?!)))"
 )
 # For each word in tags, the opening character before it and the maximum distance. The pattern above is only tried there.
 _PRIVATE_WORD = re.compile(
-    rf"{_NAME[: _NAME.index('[vｖ')]}[vｖVＶ]|[пП]риватн|ПРИВАТН|[лЛ]ичное|ЛИЧНОЕ|私密|隐私|非公開|プライベート|비공개"
+    rf"{_NAME[: _NAME.index('[vｖ')]}[vｖVＶ]|[pP][rR][yY][wW][aA][tT][nN]|(?i:{'|'.join(_MISSPELT)})|[пП]риватн|ПРИВАТН|[лЛ]ичное|ЛИЧНОЕ|私密|隐私|非公開|プライベート|비공개"
 )
-_PLAIN_WORDS = ("priv", "приватн", "личное", "私密", "隐私", "非公開", "プライベート", "비공개")
+_ASCII_WORDS = ("priv", "prywatn", *_MISSPELT)
+_PLAIN_WORDS = ("приватн", "личное", "私密", "隐私", "非公開", "プライベート", "비공개")
 _DISGUISED = re.compile(f"[ｐＰ{_INVISIBLE}]")
-_BEGINS_TAG = re.compile(rf"[{_OPENING}\[［【《{{｛]|&lt;|&#60;")
+_BEGINS_TAG = re.compile(rf"[{_OPENING}{_SQUARE}{{｛]|&lt;|&#60;")
+_SIGNS = (*_OPENING, "&lt;", "&#60;", *"[［【《「『{｛")
 _LONGEST_HEAD = 64
 _FAMILIES = ("comment", "angle", "square", "curly")
 _WORD = re.compile(r"\w")
@@ -621,9 +635,12 @@ def _counts_alone(match: re.Match[str], family: str) -> bool:
 
 def _may_hold_private(text: str) -> bool:
     """Quickly check for the words used in tags. Most texts have none of them and are not scanned."""
+    if not any(sign in text for sign in _SIGNS):
+        return False
     low = text.lower()
-    named = "priv" in low or (not text.isascii() and (any(word in low for word in _PLAIN_WORDS) or _DISGUISED.search(text)))
-    return bool(named) and any(sign in text for sign in (*_OPENING, "&lt;", "&#60;", *"[［【《{｛"))
+    if any(word in low for word in _ASCII_WORDS):
+        return True
+    return not text.isascii() and (any(word in low for word in _PLAIN_WORDS) or _DISGUISED.search(text) is not None)
 
 
 def redacted_passage(passage: Passage) -> Passage:

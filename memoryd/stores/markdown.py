@@ -598,9 +598,13 @@ class MarkdownStore:
             self._use(lambda index: self._delete(index, id))
 
     def purge(self, id: str) -> bool:
-        """Delete the item's file and all copies in the trash. Return whether there were any."""
+        """Delete the item's file and all copies in the trash. Return whether there were any.
+
+        The next `tidy_names` removes the links to it, which contain its title, from other files.
+        """
         with self._exclusive():
             found = False
+            self._writer.renamed.add(id)
             while self.get(id) is not None:  # A duplicate that was set aside takes the place of the deleted file.
                 self.delete(id)
                 found = True
