@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 TYPED, TYPED_SECONDS = (b'"/memoryd:setup', b'"/memoryd:off', b'"/memoryd:on'), 3.0
 ATTENDED = b"MEMORYD_ATTENDED=1\n"
 LOG_LIMIT = 256_000
+# All that the daemon needs of a spooled event. The rest, such as the last answer, are words of the session.
+SPOOLED_FIELDS = ("session_id", "transcript_path", "cwd", "hook_event_name", "source", "reason", "trigger", "agent_id")
 MAX_ANSWER = 1_000_000
 OPTION_PREFIX = "CLAUDE_PLUGIN_OPTION_"
 LOGIN_PREFIX = "MEMORYD_LOGIN_"
@@ -123,6 +125,31 @@ def event_record(env: "Mapping[str, str]", body: bytes) -> bytes:
     return os.fsencode("".join(lines)) + b"\n" + body
 
 
+class _Plain:
+    """The options of the JSON scanner. Numbers stay texts, because huge ones can't be converted."""
+
+    strict = False
+    object_hook = object_pairs_hook = None
+    parse_int = parse_float = parse_constant = str
+
+
+def without_words(data: bytes) -> bytes:
+    """Return an event's record with only SPOOLED_FIELDS of the hook's input, or without input if it is not a JSON object.
+
+    The spool is a file, and memory may be off for the session. `json` would take too long to import.
+    """
+    import _json  # type: ignore[import-not-found]
+
+    head, blank, body = data.partition(b"\n\n") if data[:1] != b"\n" else (b"", b"\n", data[1:])
+    try:
+        values, _ = _json.make_scanner(_Plain)(body.decode("utf-8", "replace").strip(), 0)
+        known = [(name, values[name]) for name in SPOOLED_FIELDS if isinstance(values.get(name), str)]
+    except (ValueError, StopIteration, RecursionError, AttributeError, TypeError):
+        return head + blank
+    quoted = _json.encode_basestring_ascii
+    return head + blank + ("{" + ", ".join(quoted(name) + ": " + quoted(value) for name, value in known) + "}").encode()
+
+
 def is_login(name: str) -> bool:
     """Return whether an environment variable holds login data of the client. Must match memoryd.llm.claude.is_login."""
     return name in LOGIN_NAMES or name.startswith(LOGIN_PREFIXES)
@@ -193,9 +220,12 @@ def spool(home: str, event: str, data: bytes) -> None:
 
 
 def spool_or_log(home: str, event: str, data: bytes) -> None:
-    """Spool the event. If the home folder is not writable, only log the failure, so that the session still gets an answer."""
+    """Spool the event without the session's words.
+
+    If the home folder is not writable, only log the failure, so that the session still gets an answer.
+    """
     try:
-        spool(home, event, data)
+        spool(home, event, without_words(data))
     except OSError as error:
         log(home, event, f"not spooled: {error}")
 

@@ -51,7 +51,8 @@ def test_an_event_is_spooled_before_the_daemon_is_poked(hooks: Hooks, daemon: Ma
     assert fake.wait_for(1)[0][0] == b"memoryd/1 poke\n"
     (record,) = hooks.spooled()
     assert re.fullmatch(r"\d{20}-\d+\." + event, record.name)
-    assert record.read_bytes() == b"\n" + hooks.payload(event)
+    blank, body = record.read_bytes().split(b"\n", 1)
+    assert (blank, json.loads(body)) == (b"", json.loads(hooks.payload(event)))
 
 
 def test_a_record_starts_with_the_options_and_the_project_folder(hooks: Hooks, daemon: Make) -> None:
@@ -60,7 +61,15 @@ def test_a_record_starts_with_the_options_and_the_project_folder(hooks: Hooks, d
     hooks.run("Stop", None, CLAUDE_PROJECT_DIR="/p", ANTHROPIC_API_KEY="hidden", **options)
     head, body = hooks.spooled()[0].read_bytes().split(b"\n\n", 1)
     expected = b"CLAUDE_PLUGIN_OPTION_EXTRACTOR=heuristic\nCLAUDE_PLUGIN_OPTION_NOTE=two lines more\nCLAUDE_PROJECT_DIR=/p"
-    assert (head, body) == (expected, hooks.payload("Stop"))
+    assert (head, json.loads(body)) == (expected, json.loads(hooks.payload("Stop")))
+
+
+@pytest.mark.parametrize("event", ["Stop", "SubagentStop", "PreCompact", "SessionEnd", "SessionStart"])
+def test_no_words_of_the_session_are_spooled(hooks: Hooks, event: str) -> None:
+    words = {"last_assistant_message": 'the "zirkonglobe"', "background_tasks": [{"description": "zirkonglobe"}]}
+    hooks.run(event, json.dumps({**words, **json.loads(hooks.payload(event)), "prompt": "zirkonglobe"}).encode())
+    records = [record.read_bytes() for record in hooks.spooled()]
+    assert records and all(b"session_id" in record and b"zirkonglobe" not in record for record in records)
 
 
 @pytest.mark.parametrize("answer", [ANSWER, b""])
