@@ -68,9 +68,12 @@ def is_closed(home: str, cwd: str) -> bool:
 
     The daemon writes the file (see memoryd.recall.injection). The nearest switch decides.
     """
+    noted = os.path.join(home, "run", "governance", "closed")
     try:
-        with open(os.path.join(home, "run", "governance", "closed"), "rb") as stream:
+        with open(noted, "rb") as stream:
             lines = stream.read(1_000_000).splitlines()
+        if _is_newer(os.path.join(home, "config.toml"), noted):
+            return True  # It may exclude the folder, and no daemon has read it yet.
     except OSError:
         return False
     signs = {line[1:]: line[:1] for line in lines}
@@ -89,6 +92,13 @@ def is_closed(home: str, cwd: str) -> bool:
         if switch == b"-":
             return True
     return False
+
+
+def _is_newer(path: str, other: str) -> bool:
+    try:
+        return os.stat(path).st_mtime_ns > os.stat(other).st_mtime_ns
+    except OSError:
+        return False
 
 
 def cached_answer(home: str, env: "Mapping[str, str]", cwd: str) -> bytes:

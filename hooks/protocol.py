@@ -138,11 +138,12 @@ def without_words(data: bytes) -> bytes:
 
     The spool is a file, and memory may be off for the session. `json` would take too long to import.
     """
-    import _json  # type: ignore[import-not-found]
+    import _json
 
     head, blank, body = data.partition(b"\n\n") if data[:1] != b"\n" else (b"", b"\n", data[1:])
     try:
-        values, _ = _json.make_scanner(_Plain)(body.decode("utf-8", "replace").strip(), 0)
+        scan = _json.make_scanner(_Plain)  # type: ignore[arg-type]
+        values, _ = scan(body.decode("utf-8", "replace").strip(), 0)
         known = [(name, values[name]) for name in SPOOLED_FIELDS if isinstance(values.get(name), str)]
     except (ValueError, StopIteration, RecursionError, AttributeError, TypeError):
         return head + blank

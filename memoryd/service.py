@@ -564,7 +564,7 @@ class Orchestrator:
         return noted or filed
 
     def wordings(self, id: str) -> list[str]:
-        """Return the ids of the memories merged into this one, of its versions before edits, and of changes to it that were undone."""
+        """Return the ids of a memory's other wordings: merged into it, before edits, or in changes that were undone."""
         item = self.get(id)
         if item is None:
             return []

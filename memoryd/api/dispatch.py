@@ -240,6 +240,7 @@ class Api:
 
     def warm(self) -> None:
         """Synchronise the indexes with the files, watch the files and load the embedder."""
+        self._parts.injector.close_cache()
         self.catch_up()
         self._propagate_changes()
         if not self._service.listen(self._propagate_changes):

@@ -146,6 +146,12 @@ def m014_given(db: Database) -> None:
     create_given(db)
 
 
+@SCHEMA.step
+def m015_switch_history(db: Database) -> None:
+    """Add the history of switches."""
+    switches.create_history(db)
+
+
 GIVEN_UP = "given up"  # Key of the note that lists the log lines that took too long, as JSON.
 # Reason of a job that waits until its log has enough text for a model call or its session is idle.
 GATHERING = "gathering"
@@ -509,7 +515,10 @@ class State:
 
     def set_session_off(self, session: str, off: bool) -> None:
         """Switch memory off or on for one session."""
-        self._db.execute("UPDATE session SET off = ? WHERE session = ?", (int(off), session))
+        with self._db.transaction():
+            self._db.execute("UPDATE session SET off = ? WHERE session = ?", (int(off), session))
+            project = self._db.value("SELECT project FROM session WHERE session = ?", (session,))
+            self.switches.set_session(session, str(project or ""), off)
 
     def injected(self, session: str) -> set[str]:
         """Return the ids of memories injected into the session."""

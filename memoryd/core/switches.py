@@ -2,12 +2,15 @@
 
 The nearest switch wins. A folder's switch also applies to projects below it that have no switch of their own,
 including future ones. A project's switch applies to all its folders, unless memory is off in a parent of one of them.
+A history of the switches, those of sessions included, tells whether memory was off at an earlier time: a session's log
+may be copied into that of a later session.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from memoryd.core.clock import to_iso
@@ -19,6 +22,18 @@ from memoryd.core.protocols import Clock
 def create_table(db: Database) -> None:
     """Create the table of folder switches (a migration). The table of project switches is older."""
     db.execute("CREATE TABLE folder_switch (folder TEXT PRIMARY KEY, project TEXT, off INTEGER, at TEXT)")
+
+
+PROJECT, FOLDER, SESSION = "project", "folder", "session"
+
+
+def create_history(db: Database) -> None:
+    """Create the history of switches (a migration), which begins with the present switches. `off` is NULL for a removed one."""
+    db.execute("CREATE TABLE switch_history (id INTEGER PRIMARY KEY, kind TEXT, place TEXT, project TEXT, off INTEGER, at TEXT)")
+    into = "INSERT INTO switch_history (kind, place, project, off, at)"
+    db.execute(f"{into} SELECT '{PROJECT}', project, project, off, at FROM switch")
+    db.execute(f"{into} SELECT '{FOLDER}', folder, project, off, at FROM folder_switch")
+    db.execute(f"{into} SELECT '{SESSION}', session, project, off, started_at FROM session WHERE off = 1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +60,36 @@ class Switches:
         now = to_iso(self._clock.now())
         with self._db.transaction():
             self._db.execute("INSERT OR REPLACE INTO switch (project, off, at) VALUES (?, ?, ?)", (project, int(off), now))
+            self._record(PROJECT, project, project, off)
             if not off:
+                for (folder,) in self._db.execute("SELECT folder FROM folder_switch WHERE project = ?", (project,)):
+                    self._record(FOLDER, folder, project, None)
                 self._db.execute("DELETE FROM folder_switch WHERE project = ?", (project,))
             for folder in folders:
+                self._record(FOLDER, folder, project, off)
                 self._db.execute(
                     "INSERT OR REPLACE INTO folder_switch (folder, project, off, at) VALUES (?, ?, ?, ?)",
                     (folder, project, int(off), now),
                 )
 
+    def set_session(self, session: str, project: str, off: bool) -> None:
+        """Record that memory was switched off or on for a session."""
+        with self._db.transaction():
+            self._record(SESSION, session, project, off)
+
+    def _record(self, kind: str, place: str, project: str, off: bool | None) -> None:
+        now = to_iso(self._clock.now())
+        self._db.execute("UPDATE switch_history SET at = ? WHERE at > ?", (now, now))  # The clock was ahead.
+        self._db.execute(
+            "INSERT INTO switch_history (kind, place, project, off, at) VALUES (?, ?, ?, ?, ?)",
+            (kind, place, project, None if off is None else int(off), now),
+        )
+
     def deciding(self, project: str, folder: str = "") -> Switch | None:
         """Return the switch that applies to a project, or to a folder in the project. Return None if there is none."""
-        own = self._own(project)
-        switches = self._of_folders()
+        return self._deciding(project, folder, self._own(project), self._of_folders())
+
+    def _deciding(self, project: str, folder: str, own: Switch | None, switches: Mapping[str, bool]) -> Switch | None:
         if not switches:
             return own
         here = _nearest(switches, folder) if folder else None
@@ -73,6 +106,32 @@ class Switches:
         """Return whether memory is off for the project, or for the folder if one is given."""
         found = self.deciding(project, folder)
         return found is not None and found.off
+
+    def was_off(self, project: str, folder: str, moment: datetime) -> bool:
+        """Return whether memory was off for a folder of the project at an earlier time."""
+        then = self._at(moment, (PROJECT, FOLDER))
+        off = then.get((PROJECT, project))
+        folders = {place: off for (kind, place), off in then.items() if kind == FOLDER}
+        found = self._deciding(project, folder, None if off is None else Switch(off, project), folders)
+        return found is not None and found.off
+
+    def sessions_off_at(self, moment: datetime, project: str) -> frozenset[str]:
+        """Return the sessions of a project for which memory was off at an earlier time."""
+        return frozenset(place for (_, place), off in self._at(moment, (SESSION,), project).items() if off)
+
+    def was_ever_off(self) -> bool:
+        """Return whether memory was ever off for a project, a folder or a session."""
+        return bool(self._db.execute("SELECT 1 FROM switch_history WHERE off = 1 LIMIT 1"))
+
+    def _at(self, moment: datetime, kinds: Sequence[str], project: str = "") -> dict[tuple[str, str], bool]:
+        """Return the switches of these kinds at an earlier time, by kind and place."""
+        rows = self._db.execute(
+            f"SELECT kind, place, off FROM switch_history WHERE at <= ? AND kind IN ({', '.join('?' * len(kinds))})"
+            " AND (project = ? OR ? = '') ORDER BY id",
+            (to_iso(moment), *kinds, project, project),
+        )
+        latest = {(kind, place): off for kind, place, off in rows}
+        return {key: bool(off) for key, off in latest.items() if off is not None}
 
     def projects_off(self) -> list[str]:
         """Return the projects that are switched off."""
@@ -97,6 +156,7 @@ class Switches:
         """
         self._db.execute("DELETE FROM switch WHERE project = ?", (old,))
         self._db.execute("UPDATE folder_switch SET project = ? WHERE project = ?", (new, old))
+        self._db.execute("UPDATE switch_history SET project = ? WHERE project = ?", (new, old))
 
     def _own(self, project: str) -> Switch | None:
         off = self._db.value("SELECT off FROM switch WHERE project = ?", (project,)) if project else None

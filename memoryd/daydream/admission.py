@@ -9,6 +9,7 @@ from pathlib import Path
 
 from memoryd.core.config import Settings
 from memoryd.core.paths import spellings
+from memoryd.core.project import find_git
 from memoryd.core.text import keywords
 from memoryd.core.types import AGREED_TAG, Candidate, Extraction, Kind, Polarity, Refused, Scope, Source, Turn, TurnKind
 from memoryd.daydream.model_answer import restrain
@@ -64,10 +65,12 @@ MAX_CONTENT = 1_000
 
 
 def is_excluded(settings: Settings, folder: str) -> bool:
-    """Return whether the folder is inside a folder excluded by the user."""
+    """Return whether the folder, or the repository of which it is a worktree, is inside a folder excluded by the user."""
     if not folder or not settings.exclude:
         return False
     paths = spellings(folder)
+    if git := find_git(Path(folder)):
+        paths.add(git.common_dir)
     return any(root in (path, *path.parents) for entry in settings.exclude for root in spellings(entry) for path in paths)
 
 

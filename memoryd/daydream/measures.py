@@ -6,7 +6,7 @@ Results are only numbers, no text. Trials use them to compare sessions with and 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ import orjson
 from memoryd.clients.registry import open_log
 from memoryd.core.types import Turn, TurnKind
 from memoryd.daydream.handoff import is_test_run
-from memoryd.daydream.transcript import ReadLimits, read_all, read_lines
+from memoryd.daydream.transcript import Apart, ReadLimits, nothing_apart, read_all, read_lines
 from memoryd.language.cues import opens_as_correction
 
 MAX_EDITS = 2_000  # Per session, for detecting reverted edits.
@@ -52,8 +52,8 @@ class SessionMeasures:
         return asdict(self)
 
 
-def measure(path: Path, *, limits: ReadLimits | None = None, apart: Callable[[str], bool] = lambda cwd: False) -> SessionMeasures:
-    """Measure a whole log. Prompts are not counted in folders for which `apart` is true. Raises TranscriptError."""
+def measure(path: Path, *, limits: ReadLimits | None = None, apart: Apart = nothing_apart) -> SessionMeasures:
+    """Measure a whole log. Prompts are not counted on lines for which `apart` is true. Raises TranscriptError."""
     found = SessionMeasures()
     _count_turns(found, (turn for piece in read_all(path, limits=limits, apart=apart) for turn in piece.turns))
     edits = _Edits()

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import lru_cache
 from enum import Enum, auto
 from itertools import pairwise
 from pathlib import Path
@@ -27,7 +28,7 @@ from memoryd.core.errors import MemorydError, TranscriptError
 from memoryd.core.ledger import Ledger, UseKind
 from memoryd.core.project import ProjectRegistry
 from memoryd.core.protocols import Clock, Embedder, Extractor
-from memoryd.core.state import Cursor, Held, Job, Run, State
+from memoryd.core.state import Cursor, Held, Job, Run, SessionRecord, State
 from memoryd.core.types import (
     Candidate,
     Extraction,
@@ -70,7 +71,7 @@ from memoryd.daydream.reconcile import (
     to_item,
 )
 from memoryd.daydream.redact import redacted_passage
-from memoryd.daydream.transcript import LogChunk, cursor_at_end, first_folder, read_all, read_transcript
+from memoryd.daydream.transcript import Apart, LineOrigin, LogChunk, cursor_at_end, first_folder, read_all, read_transcript
 from memoryd.daydream.under_way import ReadAttempts
 from memoryd.language.cues import opens_as_correction
 from memoryd.llm.claude import Logins
@@ -316,7 +317,7 @@ class DayDream:
                 cursor,
                 limits=limits,
                 final=job.reason in FINAL_REASONS,
-                apart=self._is_apart,
+                apart=self._apart(job.session),
                 pass_over=self._reading.ended_again,
             )
         for line in piece.given_up:
@@ -337,14 +338,39 @@ class DayDream:
         if any(is_excluded(self._settings, folder) for folder in folders):
             return "excluded folder"
         recorded = record.project if record else ""
+        anchors = self._projects.anchors(recorded) if recorded else []
+        if anchors and all(is_excluded(self._settings, anchor) for anchor in anchors):  # A worktree that is gone.
+            return "excluded folder"
         places = [(recorded or self._projects.known_project(folder), folder) for folder in folders] or [(recorded, "")]
         return "project off" if any(self._state.is_off(project, folder) for project, folder in places) else ""
 
-    def _is_apart(self, cwd: str) -> bool:
+    def _apart(self, session: str) -> Apart:
+        """Return a function that tells whether a line of the session's log must not be read."""
+        record = self._state.session(session)
+        is_folder_apart = lru_cache(maxsize=64)(self._is_folder_apart)
+
+        def is_apart(line: LineOrigin) -> bool:
+            return is_folder_apart(line.cwd) or self._was_off(line, record)
+
+        return is_apart
+
+    def _is_folder_apart(self, cwd: str) -> bool:
         """Return whether the user excluded this folder. A session may enter such a folder midway."""
         if is_excluded(self._settings, cwd):
             return True
         return self._state.switches.any_off() and self._state.is_off(self._projects.known_project(cwd), cwd)
+
+    def _was_off(self, line: LineOrigin, record: SessionRecord | None) -> bool:
+        """Return whether memory was off when the line was written, in this log or in the one from which it was copied."""
+        switches = self._state.switches
+        if not switches.was_ever_off() or (at := line.at()) is None:
+            return False
+        project = self._projects.known_project(line.cwd)
+        if switches.was_off(project, line.cwd, at):
+            return True
+        off = switches.sessions_off_at(at, record.project if record and record.project else project)
+        # A line from before the session is a copy. The client may have given it the name of the new session.
+        return bool(off) and (not off.isdisjoint(line.sessions) or (record is not None and at < from_iso(record.started_at)))
 
     def _pass_over(self, job: Job, cursor: Cursor, reason: str) -> Run | None:
         """Move the cursor to the end of a log that must not be opened.
@@ -423,6 +449,8 @@ class DayDream:
             self._record_error(job, str(error), error.usage)
             answer = Waiting(str(error), self._clock.now().timestamp() + FIRST_REST_SECONDS)
         self._note_problem(job)
+        if refused := self._why_not_opened(job) or self._why_not(place):  # Memory was switched off while the model read.
+            return replace(run, skipped=summed(piece.skipped, {refused: len(piece.turns)})), []
         if isinstance(answer, Waiting):
             self._state.hold(job, begin, answer.problem, answer.until)
             answer = self._by_rules(passage)
@@ -502,7 +530,7 @@ class DayDream:
         if record.session == self._handed_off or not self._was_read_whole(job):
             return
         gathered, ended = SessionOutline(), None
-        for piece in read_all(Path(job.transcript), limits=limits_for(self._settings, OFFLINE), apart=self._is_apart):
+        for piece in read_all(Path(job.transcript), limits=limits_for(self._settings, OFFLINE), apart=self._apart(job.session)):
             if self._why_not_folder(record.cwd, piece):
                 return
             gathered.add(redacted_passage(Passage(piece.turns)).turns)
@@ -523,7 +551,7 @@ class DayDream:
         if job.reason not in FINAL_REASONS or not self._state.trial.has(job.session) or self._why_not_opened(job):
             return
         path = Path(job.transcript)
-        self._state.trial.save(job.session, log_status(path).size, measure(path, apart=self._is_apart).as_dict())
+        self._state.trial.save(job.session, log_status(path).size, measure(path, apart=self._apart(job.session)).as_dict())
 
     # Chunks waiting for a model
 

@@ -546,9 +546,11 @@ _PRIVATE = re.compile(
 )
 # For each word in tags, the opening character before it and the maximum distance. The pattern above is only tried there.
 _PRIVATE_WORD = re.compile(
-    rf"{_NAME[: _NAME.index('[vｖ')]}[vｖVＶ]|[pP][rR][yY][wW][aA][tT][nN]|(?i:{'|'.join(_MISSPELT)})|[пП]риватн|ПРИВАТН|[лЛ]ичное|ЛИЧНОЕ|私密|隐私|非公開|プライベート|비공개"
+    rf"{_NAME[: _NAME.index('[vｖ')]}[vｖVＶ]|(?i:prywatn|{'|'.join(_MISSPELT)})|"
+    r"[пП]риватн|ПРИВАТН|[лЛ]ичное|ЛИЧНОЕ|私密|隐私|非公開|プライベート|비공개"
 )
-_ASCII_WORDS = ("priv", "prywatn", *_MISSPELT)
+# Each name in plain letters contains one of these.
+_ASCII_WORDS = ("priv", "rivate", "pivate", "rvate", "priate", "prviate", "priavte", "priiv", "prywatn")
 _PLAIN_WORDS = ("приватн", "личное", "私密", "隐私", "非公開", "プライベート", "비공개")
 _DISGUISED = re.compile(f"[ｐＰ{_INVISIBLE}]")
 _BEGINS_TAG = re.compile(rf"[{_OPENING}{_SQUARE}{{｛]|&lt;|&#60;")

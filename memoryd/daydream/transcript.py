@@ -24,7 +24,8 @@ from typing import Any, BinaryIO
 import orjson
 
 from memoryd.clients.registry import client_of_log, log_mark, log_status, open_log
-from memoryd.core.errors import TooSlowError, TranscriptError
+from memoryd.core.clock import from_iso
+from memoryd.core.errors import InputError, TooSlowError, TranscriptError
 from memoryd.core.state import Cursor
 from memoryd.core.text import one_line, shorten, token_count
 from memoryd.core.types import Turn, TurnKind
@@ -247,7 +248,31 @@ class LogChunk:
     given_up: tuple[int, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class LineOrigin:
+    """Where and when a line was written. `sessions` names its session, and the one from whose log it was copied."""
+
+    cwd: str
+    written: str = ""
+    sessions: tuple[str, ...] = ()
+
+    def at(self) -> datetime | None:
+        """Return the time of writing, or None if it is unknown."""
+        try:
+            return from_iso(self.written)
+        except InputError:
+            return None
+
+
+Apart = Callable[[LineOrigin], bool]
+
+
 def _nothing_known(_uuid: str) -> bool:
+    return False
+
+
+def nothing_apart(_line: LineOrigin) -> bool:
+    """Return that a line may be read."""
     return False
 
 
@@ -258,7 +283,7 @@ def read_transcript(
     limits: ReadLimits | None = None,
     final: bool = False,
     known: Callable[[str], bool] = _nothing_known,
-    apart: Callable[[str], bool] = _nothing_known,
+    apart: Apart = nothing_apart,
     pass_over: bool = False,
 ) -> LogChunk:
     """Read the next chunk of the log.
@@ -269,7 +294,8 @@ def read_transcript(
         limits: The limits of the chunk.
         final: Whether the file is no longer being written. If so, a complete last line is read even without a line end.
         known: Returns whether the uuid of a line was seen in another log. A resumed session may start with a copy of that log.
-        apart: Returns whether lines from a folder must be skipped. A session may enter an excluded folder and leave it again.
+        apart: Returns whether a line must be skipped. A session may enter an excluded folder and leave it again, and may begin
+            with lines of another log that were written while memory was off.
         pass_over: Whether to skip the first line because reading it crashed the process before.
 
     Raises:
@@ -325,9 +351,7 @@ def turns_of_lines(path: Path, lines: Collection[int], *, limits: ReadLimits | N
     return out
 
 
-def read_all(
-    path: Path, *, limits: ReadLimits | None = None, apart: Callable[[str], bool] = _nothing_known
-) -> Iterator[LogChunk]:
+def read_all(path: Path, *, limits: ReadLimits | None = None, apart: Apart = nothing_apart) -> Iterator[LogChunk]:
     """Yield the whole log in chunks. The file is treated as complete. Raises TranscriptError."""
     cursor, more = Cursor(str(path)), True
     while more:
@@ -343,7 +367,7 @@ def _read(
     limits: ReadLimits,
     final: bool,
     known: Callable[[str], bool],
-    apart: Callable[[str], bool],
+    apart: Apart,
     pass_over: bool,
 ) -> LogChunk:
     cursor = _complete_cursor_at_end(stream, path, cursor)
@@ -379,6 +403,13 @@ def _read(
         left=frozenset(reading.entries.left),
         given_up=tuple(reading.given_up),
     )
+
+
+def _origin_of(entry: Mapping[str, Any], cwd: str) -> LineOrigin:
+    copied = entry.get("forkedFrom")
+    names = (entry.get("sessionId"), copied.get("sessionId") if isinstance(copied, Mapping) else None)
+    written = entry.get("timestamp")
+    return LineOrigin(cwd, written if isinstance(written, str) else "", tuple(name for name in names if isinstance(name, str)))
 
 
 def _complete_cursor_at_end(stream: BinaryIO, path: Path, cursor: Cursor) -> Cursor:
@@ -442,7 +473,7 @@ class _Reading:
         limits: ReadLimits,
         cursor: Cursor,
         known: Callable[[str], bool],
-        apart: Callable[[str], bool],
+        apart: Apart,
         pass_over: bool,
         not_after: datetime | None = None,
     ) -> None:
@@ -539,13 +570,13 @@ class _Reading:
         self.given_up.append(number)
 
     def _is_apart(self, entry: Mapping[str, Any]) -> bool:
-        """Return whether the line was written in a folder that must not be read.
+        """Return whether the line was written in a folder or at a time that must not be read.
 
         A line without a folder is treated like the line before it.
         """
         cwd = entry.get("cwd")
         if isinstance(cwd, str) and cwd:
-            self._memo.apart = self._apart(cwd)
+            self._memo.apart = self._apart(_origin_of(entry, cwd))
         return self._memo.apart
 
     def _add(self, turns: list[Turn]) -> None:

@@ -283,9 +283,17 @@ class Injector:
         """Record the folders where memory is off. Such a folder may contain a worktree of a repository located elsewhere."""
         lines = [f"{'-' if off else '+'}{folder}" for folder, off in self._state.switches.folders().items()]
         lines += [f"!{path}" for entry in self._settings.exclude for path in spellings(entry)]
-        self._put(
-            self._settings.paths.governance_cache / CLOSED_FOLDERS, "\n".join(sorted(lines)).encode("utf-8", "surrogateescape")
-        )
+        target = self._settings.paths.governance_cache / CLOSED_FOLDERS
+        self._put(target, "\n".join(sorted(lines)).encode("utf-8", "surrogateescape"))
+        os.utime(target)  # A hook compares it with config.toml, which a person may have changed since.
+
+    def close_cache(self) -> None:
+        """Clear the cached responses of excluded folders. The exclusion may have been added while no daemon was running."""
+        self._note_closed_folders()
+        for id in self._registry.known() if self._settings.exclude else ():
+            for anchor in self._registry.anchors(id):
+                if is_excluded(self._settings, anchor) and (target := self._cache_file(anchor)).exists():
+                    self._put(target, b"")
 
     def drop_cache(self, id: str) -> None:
         """Clear cached responses that contain a memory before that memory is deleted.
