@@ -101,6 +101,7 @@ class Orchestrator:
         self._checks: dict[str, MemoryItem] | None = None
         self._touched: set[str] = set()
         self._scrub_due = False
+        self._reworded: set[str] = set()  # Memories that may have another text in the vector index.
         self._listing_due = False
         self._embedder_error = ""
         self._loaded = False
@@ -241,6 +242,9 @@ class Orchestrator:
         self._vector.write_many(items)
         if self._late is not None:
             self._late.write(found)
+        if not self._reworded.isdisjoint(ids):  # A scrub right after the change came before the old text was replaced here.
+            self._reworded.difference_update(ids)
+            self._scrub_due = True
         self._drop_purged(ids)
         self._embedder_error = ""
 
@@ -509,7 +513,9 @@ class Orchestrator:
             self._touch([before])
             item = replace(before, **changes)
             self.write(item)
-            self._scrub_due = self._scrub_due or item.content != before.content
+            if item.content != before.content:
+                self._reworded.add(id)
+                self._scrub_due = True
         return item
 
     def supersede(self, old_id: str, new: MemoryItem) -> str:
@@ -540,18 +546,20 @@ class Orchestrator:
             self._listing_due = True
             return self.update(id, status=Status.BLACKLISTED, expired_at=self._clock.now(), pinned=False)
 
-    def purge(self, id: str) -> list[str]:
+    def purge(self, id: str, dropped: Sequence[str] = ()) -> list[str]:
         """Permanently delete a memory and its earlier wordings, including copies in the trash, and erase them from every index.
 
-        Returns the ids of everything deleted. Only a person may request this.
+        Returns their ids. `dropped` are candidates in the trash to delete with them. Only a person may request this.
         """
         with self._writing:
             gone = [id, *self.wordings(id)]
             found = [self._erase(each) for each in gone]
             if not found[0]:
                 self.require(id)
+            for each in dropped:
+                self._erase(each)
         self._indexer.finish_batch(BATCH_SECONDS)
-        self._drop_purged(gone)
+        self._drop_purged([*gone, *dropped])
         self.scrub()
         return gone
 
@@ -562,6 +570,11 @@ class Orchestrator:
         filed = self._markdown.purge(id)
         self._unindex([id])
         return noted or filed
+
+    def dropped_candidates(self) -> list[MemoryItem]:
+        """Return the candidates in the trash. A session's model dropped them, or they expired."""
+        store = self._markdown
+        return [item for item in store.in_trash() if item.status is Status.CANDIDATE] if isinstance(store, MarkdownStore) else []
 
     def wordings(self, id: str) -> list[str]:
         """Return the ids of a memory's other wordings: merged into it, before edits, or in changes that were undone."""
@@ -824,6 +837,7 @@ class Orchestrator:
                 self._graph.use(lambda graph: self._manual_edits.note(report, graph.get))
             self._unindex(report.removed)
             if report.changed:
+                self._reworded.update(item.id for item in report.changed)
                 self._index(report.changed)
             if report.changed or report.removed:
                 self.revision += 1

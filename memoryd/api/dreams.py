@@ -15,6 +15,7 @@ from memoryd.core.errors import InputError, NotFoundError
 from memoryd.core.text import one_line
 from memoryd.core.types import MemoryItem, Scope, Status
 from memoryd.daemon.contract import Slot
+from memoryd.lineage import merged_ids
 
 if TYPE_CHECKING:
     from memoryd.api.runtime import Runtime
@@ -180,9 +181,11 @@ def _undo_rewording(runtime: Runtime, id: str) -> UndoneChanges | None:
         restored = runtime.service.restore(older.id)
         if restored.status is not Status.ACTIVE:  # The user had forgotten the memory before it was replaced.
             restored = runtime.service.restore(older.id)
+        merged = merged_ids(newer) if older.id in merged_ids(newer) else ()
+        others = [runtime.service.restore(source).id for source in merged if source != older.id]
     runtime.refresh_answers()
     note = f"{restored.id} is active again: {one_line(restored.content)} ({id} is forgotten; 'memoryd restore {id}' restores it)"
-    return {"entry": "", "of": id, "restored": [restored.id], "refused": [], "note": note}
+    return {"entry": "", "of": id, "restored": [restored.id, *others], "refused": [], "note": note}
 
 
 @request

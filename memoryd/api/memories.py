@@ -781,7 +781,9 @@ def forget(runtime: Runtime, request: Forget, caller: Caller) -> Forgotten:
         for each in (id, *runtime.service.wordings(id)):
             runtime.sweep.erase(each)  # Must run first: it is refused during a dream, and no memory may remain half purged.
         runtime.drop_traces(id)
-        gone = runtime.service.purge(id)  # This also removes the remains of a memory whose file was deleted.
+        gone = runtime.service.purge(
+            id, runtime.dropped_with(id)
+        )  # This also removes the remains of a memory whose file was deleted.
         if runtime.settings.paths.sync_settings.is_file():
             runtime.state.note_purged(gone)
         answer = Forgotten(id=id, status="purged")

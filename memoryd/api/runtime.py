@@ -165,6 +165,16 @@ class Runtime:
                 self.state.drop_handoffs(session=handoff.session)
         self.injector.drop_cache(id)
 
+    def dropped_with(self, id: str) -> list[str]:
+        """Return the dropped candidates of a memory's session that may say the same. Nobody sees them, in the trash."""
+        found = [item for each in (id, *self.service.wordings(id)) if (item := self.service.get(each)) is not None]
+        sessions = {item.session for item in found}
+        return [
+            candidate.id
+            for candidate in (self.service.dropped_candidates() if found else ())
+            if candidate.session in sessions and any(holds(candidate.content, item.content) for item in found)
+        ]
+
     def refresh_cache_of_all(self) -> None:
         """Rewrite cached hook answers after a switch that may affect several projects."""
         from memoryd.service import EVERY_PROJECT

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import lru_cache
 from enum import Enum, auto
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import Path
 from typing import Any

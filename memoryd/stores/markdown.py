@@ -104,6 +104,12 @@ class Trash:
             remove_empty_parents(path, self._folder)
         return bool(found)
 
+    def items(self) -> Iterator[MemoryItem]:
+        """Yield the memories in the trash, in order of path."""
+        for path, relative in self._copies(f"*{SUFFIX}"):
+            with contextlib.suppress(BrokenFileError, OSError):
+                yield memory_file.read(path.read_bytes(), str(path), relative, 0).item
+
     def _copies(self, pattern: str) -> Iterator[tuple[Path, str]]:
         for path in sorted(self._folder.rglob(pattern)):
             if path.is_file():
@@ -609,6 +615,10 @@ class MarkdownStore:
                 self.delete(id)
                 found = True
             return self._trash.erase(id) or found
+
+    def in_trash(self) -> list[MemoryItem]:
+        """Return the memories in the trash."""
+        return list(self._trash.items())
 
     def scrub(self) -> None:
         """Erase the remains of deleted and replaced texts, and update `inverted_index.json`."""

@@ -16,6 +16,7 @@ from memoryd.api.dispatch import Api
 from memoryd.core.config import Settings
 from memoryd.core.db import Database
 from memoryd.core.errors import InputError
+from memoryd.core.types import Status
 from memoryd.recall.injection import cache_key
 from memoryd.stores.hnsw import hnsw_available
 from memoryd.testing import FakeClock, HashEmbedder
@@ -402,6 +403,172 @@ def test_what_a_session_gave_is_gone_after_a_purge_from_handoffs_and_decisions_t
     assert holding(desk.home, "zirkonglobe") == []
     desk.api.close()
     assert holding(desk.home, "zirkonglobe") == []
+
+
+def test_a_purge_takes_an_edit_that_was_undone_and_its_title_in_links_with_it(desk: Desk) -> None:
+    id = desk.keep("Always polish the zirkonglobe before the show.")
+    newer = desk.call("update_memory", id=id, content="Always polish the kupferkugel before the show.")["memory"]["id"]
+    desk.call("undo", id=newer)
+    assert holding(desk.home, "kupferkugel") and holding(desk.home, "zirkonglobe")
+    assert desk.call("forget", id=id, purge=True)["earlier_wordings"] == [newer]
+    assert [holding(desk.home, word) for word in ("kupferkugel", "zirkonglobe")] == [[], []]
+
+
+def test_a_purge_takes_its_title_out_of_the_links_of_memories_that_stay(desk: Desk) -> None:
+    id = desk.keep("Always polish the zirkonglobe before the show.")
+    newer = desk.call("update_memory", id=id, content="Always polish the kupferkugel before the show.")["memory"]["id"]
+    assert holding(desk.home / "memories", "zirkonglobe") != []
+    desk.call("forget", id=id, purge=True)
+    assert holding(desk.home, "zirkonglobe") == []
+    assert "kupferkugel" in desk.call("get_memory", id=newer)["memory"]["content"]
+
+
+def test_a_merge_is_undone_as_a_whole_and_a_purge_of_a_source_takes_it_with_it(desk: Desk) -> None:
+    first = desk.keep("Always polish the zirkonglobe before the quarterly show.")
+    second = desk.keep("Never open the lids without gloves when the tide is high.")
+    merged = desk.call("merge", id=first, other=second, content="Wear gloves, and polish the quellenstern.")["memory"]["id"]
+    desk.call("undo", id=merged)
+    states = [desk.call("get_memory", id=id)["memory"]["status"] for id in (first, second, merged)]
+    assert states == ["active", "active", "blacklisted"]
+    desk.call("forget", id=first, purge=True)
+    assert [holding(desk.home, word) for word in ("zirkonglobe", "quellenstern")] == [[], []]
+
+
+def test_a_forgotten_memory_takes_its_earlier_versions_with_it_until_it_is_restored(desk: Desk) -> None:
+    id = desk.keep("Always polish the zirkonglobe before the show. The code is 7741.")
+    newer = desk.call("update_memory", id=id, content="Always polish the zirkonglobe before the show. The code is 7742.")
+    desk.call("forget", id=newer["memory"]["id"])
+    found = desk.model("recall", query="polish the zirkonglobe before the show", include_old=True)
+    assert "zirkonglobe" not in str(found["hits"])
+    desk.call("restore", id=newer["memory"]["id"])
+    assert desk.call("get_memory", id=id)["memory"]["status"] == "superseded"
+    found = desk.model("recall", query="polish the zirkonglobe before the show", include_old=True)
+    assert "7741" in str(found["hits"]) and "7742" in str(found["hits"])
+
+
+def test_text_replaced_by_hand_is_erased_again_after_it_was_embedded(desk: Desk) -> None:
+    id = desk.keep("Always polish the zirkonglobe before the quarterly show.")
+    assert desk.api._service.settle(30)
+    path = Path(desk.call("get_memory", id=id)["path"])
+    path.write_text(path.read_text("utf-8").replace("zirkonglobe", "kupferkugel"), "utf-8")
+    desk.call("sync")
+    assert desk.api._service.settle(30)
+    desk.api._service.maintain()
+    left = [file for file in holding(desk.home, "zirkonglobe") if file.startswith("index/vector")]
+    assert left == [], "the old text is replaced there only when the new one is embedded"
+
+
+def test_a_purge_takes_the_line_that_was_dropped_in_favour_of_the_memory_out_of_the_trash(desk: Desk) -> None:
+    id = desk.keep("The zirkonglobe limit of nginx lost uploads of more than 10 MB.", session="s1")
+    other = desk.keep("Always wash the apples in the yard before lunch.", session="s1")
+    for line in ("It was the zirkonglobe limit of nginx, uploads over 10 MB never arrived.", "Apples are washed in the yard."):
+        item = replace(desk.api._service.require(id), id="", content=line, status=Status.CANDIDATE)
+        desk.api._service.delete(desk.api._service.write(item))
+    assert len(list((desk.home / ".trash").rglob("*.md"))) == 2
+    desk.call("forget", id=id, purge=True)
+    assert holding(desk.home, "zirkonglobe") == []
+    assert len(list((desk.home / ".trash").rglob("*.md"))) == 1, "the other line says something else"
+    assert desk.call("get_memory", id=other)["memory"]["status"] == "active"
+
+
+@pytest.mark.parametrize("caller", ["user", "model"])
+def test_what_is_in_private_is_in_no_tag_and_no_key(desk: Desk, caller: str) -> None:
+    call = desk.model if caller == "model" else desk.call
+    private = {"tags": ["fruit <private>zirkonglobe</private>", "[private]zirkonglobe[/private]"]}
+    private["asked_as"] = ["when to wash the <private>zirkonglobe</private>"]
+    answer = call("remember", content="The pears are washed in the yard before lunch.", **private)
+    assert "<private>" in answer["left_out_secrets"]
+    updated = call("update_memory", id=answer["id"], **private)
+    assert "<private>" in updated["left_out_secrets"]
+    call("settle", own=[{"content": "The yard has [private]zirkonglobe[/private] two taps.", "asked_as": private["asked_as"]}])
+    assert holding(desk.home, "zirkonglobe") == []
+
+
+@pytest.mark.parametrize("end", ["", "<private>", "</private", "<//private>"])
+def test_a_statement_that_a_person_types_ends_where_private_is_left_open(desk: Desk, end: str) -> None:
+    desk.keep(f"Always wash the pears before lunch. <private>They are for the zirkonglobe.{end}")
+    assert holding(desk.home, "zirkonglobe") == []
+    assert desk.call("recall", query="wash the pears before lunch")["hits"]
+
+
+class Copies:
+    """A log that is written over some time, and copies of it in a fork, another file or the same one."""
+
+    def __init__(self, desk: Desk, clock: FakeClock) -> None:
+        self.desk, self.clock, self.lines = desk, clock, list[dict[str, Any]]()
+
+    def say(self, text: str, session: str = "s1") -> None:
+        self.clock.advance(minutes=1)
+        written = self.clock.now().isoformat()
+        entry = {"type": "user", "uuid": f"{len(self.lines)}-{session}", "sessionId": session, "timestamp": written}
+        self.lines.append({**entry, "cwd": str(self.desk.folder), "message": {"role": "user", "content": text}})
+
+    def write(self, session: str, *, renamed: bool = True) -> Path:
+        lines = [{**line, "sessionId": session} if renamed else line for line in self.lines]
+        path = self.desk.folder.parent / f"{session}.jsonl"
+        path.write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in lines))
+        return path
+
+    def switch(self, word: str, **target: str) -> None:
+        self.clock.advance(minutes=1)
+        self.desk.call(word, **target)
+
+
+@pytest.mark.parametrize("renamed", [True, False])
+def test_a_copy_of_what_was_said_while_memory_was_off_is_not_read(desk: Desk, clock: FakeClock, renamed: bool) -> None:
+    copies = Copies(desk, clock)
+    desk.begin("s1")
+    copies.say("Always run the nachtfalter checks before each commit.")
+    desk.read(copies.write("s1"))
+    copies.switch("off")
+    copies.say("Always use the quellenstern for the demos.")
+    copies.switch("on")
+    copies.say("Never deploy the moorhuhn on Fridays.")
+    desk.begin("s2")
+    desk.read(copies.write("s2", renamed=renamed), session="s2")
+    copies.lines.insert(0, copies.lines[1])
+    desk.read(copies.write("s1"))
+    assert holding(desk.home, "quellenstern") == []
+    assert desk.call("recall", query="deploy the moorhuhn on Fridays")["hits"]
+
+
+def test_a_fork_of_a_session_that_is_off_is_read_only_from_its_own_beginning(desk: Desk, clock: FakeClock) -> None:
+    copies = Copies(desk, clock)
+    desk.begin("s1")
+    copies.switch("off", session="s1")
+    copies.say("Always use the quellenstern for the demos.")
+    clock.advance(minutes=1)
+    desk.begin("s2")
+    copies.say("Never deploy the moorhuhn on Fridays.", session="s2")
+    desk.read(copies.write("s2"), session="s2")
+    assert holding(desk.home, "quellenstern") == []
+    assert desk.call("recall", query="deploy the moorhuhn on Fridays")["hits"]
+
+
+def test_a_worktree_elsewhere_of_an_excluded_repository_is_excluded(desk: Desk, tmp_path: Path) -> None:
+    excluded = tmp_path / "clients"
+    (excluded / "acme" / ".git" / "worktrees" / "wt").mkdir(parents=True)
+    (excluded / "acme" / ".git" / "worktrees" / "wt" / "commondir").write_text("../..")
+    tree = Desk(desk.api, desk.settings, tmp_path / "wt")
+    (tree.folder / ".git").write_text(f"gitdir: {excluded}/acme/.git/worktrees/wt")
+    desk.settings.home.mkdir(exist_ok=True)
+    (desk.settings.home / "config.toml").write_text(f'exclude = ["{excluded}"]\n')
+    desk.api._read_settings()
+    tree.read(tree.log("Always use the quellenstern for the demos.", cwd=str(tree.folder)))
+    assert holding(desk.home, "quellenstern") == []
+    with pytest.raises(InputError, match="excluded"):
+        tree.model("remember", content="Always use the quellenstern for the demos.")
+
+
+def test_a_folder_that_was_excluded_while_no_daemon_ran_has_no_cached_answer(desk: Desk) -> None:
+    desk.keep("Always polish the zirkonglobe before the quarterly show.")
+    desk.begin()
+    assert "zirkonglobe" in desk.cached()
+    desk.api.close()
+    later = Api(replace(desk.settings, exclude=(str(desk.folder),)), FakeClock())
+    later.warm()
+    later.close()
+    assert desk.cached() == ""
 
 
 @pytest.mark.parametrize("seed", range(4))

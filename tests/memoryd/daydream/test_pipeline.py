@@ -485,6 +485,23 @@ def test_the_budget_does_not_concern_rules(tmp_path: Path, log: Log) -> None:
     world.state.close()
 
 
+@pytest.mark.parametrize("reason", ["project off", "session off"])
+def test_an_answer_that_a_model_gives_after_memory_was_switched_off_is_dropped(world: World, log: Log, reason: str) -> None:
+    class Slow(ScriptedLLM):
+        def complete(self, messages: Any, schema: Any = None) -> Any:
+            if reason == "project off":
+                world.state.switches.set("p1", True)
+            else:
+                world.state.set_session_off("s1", True)
+            return super().complete(messages, schema)
+
+    world.state.touch_session("s1", "p1", log.cwd, str(log.path))
+    log.say(*SAID)
+    (run,) = world.run(log, ModelExtractor(Slow(proposals((SAID[0], 1))), world.settings))
+    assert run.skipped[reason] > 0
+    assert world.store.items == {}
+
+
 @pytest.mark.parametrize("reason", ["project off", "session off", "excluded folder", "own run"])
 def test_what_must_not_be_read_is_passed_over_with_the_reason(tmp_path: Path, reason: str) -> None:
     folder = tmp_path / "work" / "app"
