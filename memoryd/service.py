@@ -556,12 +556,17 @@ class Orchestrator:
             found = [self._erase(each) for each in gone]
             if not found[0]:
                 self.require(id)
-            for each in dropped:
-                self._erase(each)
-        self._indexer.finish_batch(BATCH_SECONDS)
-        self._drop_purged([*gone, *dropped])
-        self.scrub()
+        self.erase(dropped, also_drop=gone)
         return gone
+
+    def erase(self, ids: Sequence[str], also_drop: Sequence[str] = ()) -> None:
+        """Delete what is left of memories, and overwrite their text in the indexes. `also_drop` were deleted before."""
+        with self._writing:
+            for id in ids:
+                self._erase(id)
+        self._indexer.finish_batch(BATCH_SECONDS)
+        self._drop_purged([*also_drop, *ids])
+        self.scrub()
 
     def _erase(self, id: str) -> bool:
         """Delete a memory everywhere. Return whether anything was stored about it."""

@@ -253,6 +253,7 @@ class Api:
         self._synchronised.clear()
         try:
             self._service.catch_up()
+            self._parts.runtime.finish_purge()
         finally:
             self._synchronised.set()
 

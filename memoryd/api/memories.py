@@ -778,14 +778,7 @@ def forget(runtime: Runtime, request: Forget, caller: Caller) -> Forgotten:
     """Hide a memory permanently, and refuse copies of it. `restore` reverts this."""
     id = request.id
     if request.purge and not caller.is_model:
-        for each in (id, *runtime.service.wordings(id)):
-            runtime.sweep.erase(each)  # Must run first: it is refused during a dream, and no memory may remain half purged.
-        runtime.drop_traces(id)
-        gone = runtime.service.purge(
-            id, runtime.dropped_with(id)
-        )  # This also removes the remains of a memory whose file was deleted.
-        if runtime.settings.paths.sync_settings.is_file():
-            runtime.state.note_purged(gone)
+        gone = runtime.purge(id)
         answer = Forgotten(id=id, status="purged")
         if gone[1:]:
             answer["earlier_wordings"] = gone[1:]

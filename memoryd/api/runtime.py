@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -164,6 +164,33 @@ class Runtime:
             if handoff.session in sessions or any(holds(handoff.text, text) for text in texts):
                 self.state.drop_handoffs(session=handoff.session)
         self.injector.drop_cache(id)
+
+    def purge(self, id: str) -> list[str]:
+        """Erase a memory, or the remains of one whose file was deleted, and its other wordings. Return their ids."""
+        wordings = self.service.wordings(id)
+        for each in (id, *wordings):
+            self.sweep.erase(each)  # Must run first: it is refused during a dream, and no memory may remain half purged.
+        self.drop_traces(id)
+        dropped = self.dropped_with(id)
+        self.state.set_purging([id, *wordings, *dropped])
+        try:
+            gone = self.service.purge(id, dropped)
+        except NotFoundError:
+            self.state.set_purging([])
+            raise
+        self._end_purge(gone)
+        return gone
+
+    def finish_purge(self) -> None:
+        """Finish a purge that was interrupted because the process was killed."""
+        if left := self.state.purging():
+            self.service.erase(left)
+            self._end_purge(left)
+
+    def _end_purge(self, gone: Sequence[str]) -> None:
+        if self.settings.paths.sync_settings.is_file():
+            self.state.note_purged(gone)
+        self.state.set_purging([])
 
     def dropped_with(self, id: str) -> list[str]:
         """Return the dropped candidates of a memory's session that may say the same. Nobody sees them, in the trash."""

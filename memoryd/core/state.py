@@ -30,6 +30,7 @@ FIRST_BACKOFF_SECONDS = 15.0
 MAX_JOB_DELAY_SECONDS = 2 * MAX_BACKOFF_SECONDS
 MAX_HELD_DELAY_SECONDS = 7 * 86_400.0
 PURGED_NOTE = "purged since sync"
+PURGING_NOTE = "being purged"
 
 
 @SCHEMA.step
@@ -604,6 +605,14 @@ class State:
     def note_purged(self, memories: Iterable[str]) -> None:
         """Remember that memories were erased, until the next sync has erased them on the user's other machines."""
         self.set_note(PURGED_NOTE, " ".join(dict.fromkeys([*self.note(PURGED_NOTE).split(), *memories])))
+
+    def purging(self) -> list[str]:
+        """Return the memories of a purge that a killed process did not finish."""
+        return self.note(PURGING_NOTE).split()
+
+    def set_purging(self, memories: Iterable[str]) -> None:
+        """Remember the memories of a purge that begins, or none when it is done."""
+        self.set_note(PURGING_NOTE, " ".join(memories))
 
     def set_note(self, name: str, value: str) -> None:
         """Store a small value."""

@@ -223,6 +223,7 @@ class _Run:
         self._shared_project: dict[str, str] = {}
         self._away: set[str] = set()
         self._purged: set[str] = set()
+        self._scrub_due = False
         self.report = SyncOutcome()
 
     def run(self) -> SyncOutcome:
@@ -235,6 +236,8 @@ class _Run:
             self._introduce()
             if self._transport.push(f"{self._settings.name}: {sent} changed"):
                 self._save_files(contents)
+                if self._scrub_due:
+                    self._db.scrub()
                 return self._finished(contents)
         raise ConflictError("Other machines kept writing at the same time.", fix="Run 'memoryd sync now' again.")
 
@@ -338,6 +341,7 @@ class _Run:
                 [(id, id, PAST_KEPT) for id, *_ in rows],
             )
             self._db.executemany("DELETE FROM past WHERE id = ?", [(id,) for id, _, _, gone, _ in rows if gone])
+        self._scrub_due = self._scrub_due or any(gone for _, _, _, gone, _ in rows)
 
     def _files(self) -> dict[str, tuple[str, Version]]:
         """Return the shared files that were verified before, by path, with the stamps that they had."""

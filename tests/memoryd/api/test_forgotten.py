@@ -471,6 +471,32 @@ def test_a_purge_takes_the_line_that_was_dropped_in_favour_of_the_memory_out_of_
     assert desk.call("get_memory", id=other)["memory"]["status"] == "active"
 
 
+@pytest.mark.parametrize("at", ["before", "within", "after"])
+def test_a_purge_that_was_killed_is_finished_at_the_next_start(desk: Desk, monkeypatch: pytest.MonkeyPatch, at: str) -> None:
+    id = desk.keep("Always polish the zirkonglobe before the quarterly show.")
+    newer = desk.call("update_memory", id=id, content="Always polish the zirkonglobe twice before the show.")["memory"]["id"]
+    service = desk.api._service
+    real, erased = service._erase, list[str]()
+
+    def erase(each: str) -> bool:
+        if at == "before" or (at == "within" and erased):
+            raise KeyboardInterrupt
+        erased.append(each)
+        return real(each)
+
+    def scrub(settled_seconds: float = 0.0) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as killed, pytest.raises(KeyboardInterrupt):
+        killed.setattr(service, "_erase", erase)
+        killed.setattr(service, "scrub", scrub)
+        desk.call("forget", id=newer, purge=True)
+    assert holding(desk.home, "zirkonglobe")
+    desk.api.catch_up()
+    assert holding(desk.home, "zirkonglobe") == []
+    assert desk.call("list_memories", status="all")["memories"] == []
+
+
 @pytest.mark.parametrize("caller", ["user", "model"])
 def test_what_is_in_private_is_in_no_tag_and_no_key(desk: Desk, caller: str) -> None:
     call = desk.model if caller == "model" else desk.call
