@@ -842,7 +842,7 @@ class Orchestrator:
                 self._graph.use(lambda graph: self._manual_edits.note(report, graph.get))
             self._unindex(report.removed)
             if report.changed:
-                self._reworded.update(item.id for item in report.changed)
+                self._note_reworded(report.changed)
                 self._index(report.changed)
             if report.changed or report.removed:
                 self.revision += 1
@@ -850,6 +850,13 @@ class Orchestrator:
                 self._scrub_due = True
         self._note_vault(report)
         return report
+
+    def _note_reworded(self, changed: Iterable[MemoryItem]) -> None:
+        """Note the memories whose earlier text is still in the vector index. The graph has not taken over the changes yet."""
+        for item in changed:
+            before = self._graph.use(lambda graph, id=item.id: graph.get(id))  # type: ignore[misc]
+            if before is not None and before.content != item.content:
+                self._reworded.add(item.id)
 
     def _note_vault(self, report: SyncReport) -> None:
         if report.removed and self._is_vault_missing():
