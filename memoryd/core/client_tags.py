@@ -26,6 +26,9 @@ JOINERS = re.compile(
 LOOKALIKES = str.maketrans(
     {chr(code): chr(code - 0xFEE0) for code in range(0xFF01, 0xFF5F)}
     | dict(zip("﹤﹥⟨⟩〈〉‹›❮❯⁄∕‐‑", "<><><><><>//--", strict=True))
+    # Cyrillic and Greek letters that look like letters of a tag or of a speaker's name
+    | dict(zip("аеорсухіјѕһԁԛԝьЬАВЕКМНОРСТХІЈЅ", "aeopcyxijshdqwbbABEKMHOPCTXIJS", strict=True))
+    | dict(zip("οαινρυΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "oaivpuABEZHIKMNOPTYX", strict=True))
 )
 
 

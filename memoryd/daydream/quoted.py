@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
+from memoryd.core.client_tags import folded
 from memoryd.core.deadline import NEVER, Deadline
 from memoryd.daydream.quoted_signs import (
     AGREES,
@@ -51,13 +52,16 @@ from memoryd.daydream.quoted_signs import (
     DIFF,
     DISCLAIMS,
     DOES_IT,
+    END_OF_QUOTE,
     ENDS_BEFORE,
+    EXAMPLES,
     FENCE,
     FIRST_PERSON,
     FOLLOWING,
     FOOT,
     FOOTNOTE,
     FORM,
+    FORMER,
     GAP,
     GENERIC_WORDS,
     GREETING,
@@ -79,6 +83,7 @@ from memoryd.daydream.quoted_signs import (
     LINK_DEFINITION,
     LOG,
     LONE,
+    LONE_COMMENT,
     LONG_WORDS,
     MACHINE,
     MAIL_FROM,
@@ -86,12 +91,14 @@ from memoryd.daydream.quoted_signs import (
     MAIL_SUBJECT,
     MAKING_VERBS,
     MAX_COLONS,
+    MAX_END_CHARS,
     MAX_META_WORDS,
     MAX_QUOTATIONS,
     META_CJK,
     META_WORDS,
     MY_RULES,
     NAMED,
+    NAMED_ROLE,
     NAMES_ORIGIN,
     NAMES_TEXT,
     NEAR_CHARS,
@@ -149,6 +156,7 @@ from memoryd.daydream.quoted_signs import (
     SHORT_CHARS,
     SHORT_WORDS,
     SHOWS_OTHERS,
+    SOURCE_BELOW,
     SPEAKS,
     SPEECH,
     STANDING,
@@ -156,6 +164,8 @@ from memoryd.daydream.quoted_signs import (
     STATES_AT_END,
     SUPPOSES,
     TAG,
+    TAUGHT,
+    TAUGHT_WORDS,
     TELL_VERBS,
     THIS,
     TINY_WORDS,
@@ -421,7 +431,7 @@ def _without_comments(text: str, parts: _Removed) -> str:
 
 def _without_tags(text: str, parts: _Removed) -> str:
     """Remove the content of tags. Each tag extends from its opening to the last closing tag of the same name."""
-    for sign, pattern in (("<", TAG), ("[", BB_TAG)):
+    for sign, pattern in (("<", TAG), ("[", BB_TAG), ("{", BB_TAG)):
         if sign in text and pattern.search(text):
             text = _tags_out(text, pattern, parts)
     return text
@@ -648,11 +658,12 @@ NEAR_FOOT, FOOT_CHARS = 4, 2_000
 def _without_shown(text: str, parts: _Removed) -> str:
     """Remove a text that ends like a letter or page, or that the last line asks about."""
     start = max(0, len(text) - FOOT_CHARS)
-    if feet := list(FOOT.finditer(text, start)):
-        text = parts.take(text[: feet[-1].end()]) + text[feet[-1].end() :]
+    for sign in (FOOT, SOURCE_BELOW):
+        if feet := list(sign.finditer(text, start)):
+            text = parts.take(text[: feet[-1].end()]) + text[feet[-1].end() :]
     lines = text.rstrip().split("\n")
     filled = [number for number, line in enumerate(lines) if line.strip()]
-    back = next((number for number in reversed(filled[-NEAR_FOOT:]) if POINTS_BACK.search(lines[number])), None)
+    back = next((number for number in reversed(filled[-NEAR_FOOT:]) if _points_back(lines[number])), None)
     if back is not None:
         return "\n".join([parts.take("\n".join(lines[: back + 1])), *lines[back + 1 :]])
     if not filled or (len(filled) > 1 and GAP in lines[filled[-2]]):
@@ -666,6 +677,11 @@ def _without_shown(text: str, parts: _Removed) -> str:
         shown = parts.take("\n".join([*lines[: filled[-1]], last.removesuffix(question)]))
         return f"{shown} {question}"
     return text
+
+
+def _points_back(line: str) -> bool:
+    """Return whether a line refers to the text above it, or names the end of a quotation."""
+    return POINTS_BACK.search(line) is not None or END_OF_QUOTE.search(line[-MAX_END_CHARS:]) is not None
 
 
 def _binds(text: str) -> bool:
@@ -856,7 +872,7 @@ class _Lines:
         more = self._has_more(number)
         if (HEADING.match(line) and (more or number)) or (more and self._is_title(number, line)):
             return True
-        if any(sign.match(line) for sign in (DIFF, ROLE, MAIL_FROM, LOG, CHAT, MACHINE, PRINTED)):
+        if ROLE.match(folded(line)) or any(sign.match(line) for sign in (DIFF, MAIL_FROM, LOG, CHAT, MACHINE, PRINTED)):
             return True
         if more and (PART_OF_FORM.match(line) or self._is_odd(number, line) or self._is_mapping(number, line)):
             return True
@@ -873,7 +889,7 @@ class _Lines:
 
     def _is_odd(self, number: int, line: str) -> bool:
         """Return whether a line above others is a title, label or name that does not start like a user's line."""
-        if TITLE.match(line) and self._lines[number + 1].strip():
+        if NAMED_ROLE.match(line) or (TITLE.match(line) and self._lines[number + 1].strip()):
             return True
         words = WORD.findall(line[:HEAD_CHARS])
         if QUOTE_LINE.match(line):
@@ -894,7 +910,7 @@ class _Lines:
         return bool(BOLD_HEADING.match(line)) or bool(SETEXT.match(following) and line.strip())
 
     def _is_foreign_line(self, number: int, line: str) -> bool:
-        if COMMENT_LINE.match(line) and len(self._lines) > 1:
+        if LONE_COMMENT.match(line) or (COMMENT_LINE.match(line) and len(self._lines) > 1):
             return True
         if QUOTE_LINE.match(line) or PATCHED.match(line) or LINK_DEFINITION.match(line) or FOOTNOTE.match(line):
             return True
@@ -1024,6 +1040,8 @@ def _is_message(sentence: str) -> bool:
         return True
     if ASKS.match(sentence) or SAID_LATER.search(sentence):
         return True
+    if not TAUGHT_WORDS.isdisjoint(WORD.findall(sentence.casefold())) and TAUGHT.search(sentence):
+        return True
     verb, target = _verb_of_message(sentence)
     if not verb or target.casefold() in ONESELF:
         return False
@@ -1039,9 +1057,13 @@ def _last_sentence(text: str) -> str:
 
 
 def introduces(head: str) -> bool:
-    """Return whether the text before a colon introduces someone else's text."""
+    """Return whether the text before a colon introduces someone else's text, a former rule or an example."""
     if CONCEDES.search(head):
         return False
+    return bool(FORMER.search(head) or EXAMPLES.search(head)) or _introduces_others(head)
+
+
+def _introduces_others(head: str) -> bool:
     noun = bool(HAS_NOUN.search(head))
     presents = bool(PRESENTS.search(head))
     if presents and noun:
@@ -1050,7 +1072,7 @@ def introduces(head: str) -> bool:
         return True
     if SHOWS_OTHERS.search(head) or WANTED_TEXT.match(head) or OTHERS.search(head) or _is_request_to_write(head):
         return True
-    if SPEAKS.search(head) and not FIRST_PERSON.search(head):
+    if SPEAKS.search(head) and not FIRST_PERSON.search(head) and not MY_RULES.search(head):
         return True
     if is_about_text(head) and not OWN_LABEL.search(head):
         return True
@@ -1158,7 +1180,8 @@ def _is_hearsay(sentence: str) -> bool:
     for binding in islice(BINDING.finditer(sentence), MAX_BINDINGS):
         source = HEARSAY.search(sentence, max(0, binding.start() - SOURCE_CHARS), binding.end() + SOURCE_CHARS // 4)
         if source is not None and BINDING.search(sentence, source.start(), source.end() + SOURCE_CHARS) is not None:
-            yet = NOW_ON.search(sentence, source.end(), source.end() + SOURCE_CHARS)
+            # Directly after the source, "from now on" or "we" is part of what it says.
+            yet = NOW_ON.search(sentence, source.end() + len(", ") + 1, source.end() + SOURCE_CHARS)
             return yet is None or BINDING.search(sentence, yet.start(), yet.end() + SOURCE_CHARS) is None
     return False
 

@@ -28,7 +28,7 @@ SPEECH_WORDS = frozenset(
 )
 SPEECH = f"(?:{'|'.join(sorted(SPEECH_WORDS))})"
 REPORT_WORDS = SPEECH_WORDS | frozenset(
-    "argue think suggest specifies mandates dictates according laut gemäß selon après según согласно saying telling prints printed insists thinks types enters sends sage meinte meint "
+    "quoth sic wiki docs readme handbook manual faq spec md сказал сказала сказали считает insisting suggesting repeating nagging sagen dire argue think suggest specifies mandates dictates according laut gemäß selon après según согласно saying telling prints printed insists thinks types enters sends sage meinte meint "
     "disait prétend afirma".split()
 )
 SPEECH_ZH = r"(?:说|写道|写着|写的是|提到|表示|要求|建议)"
@@ -90,7 +90,7 @@ OWN_LABEL = later(
 )
 # Labels for the text below them, unlike a user's topic such as "Docs: always in German".
 LABEL = later(
-    r"(?<!\w)(?:system|assistant|human|user|bot|agent|claude|chatgpt|gpt|copilot|gemini|llm|model|tool|server|result|answer|solution|suggestion|proposal|plan|"
+    r"(?<!\w)(?:(?:system|user|tool|server)(?=['’]s\b|\W*$)|assistant|human|bot|agent|claude|chatgpt|gpt|copilot|gemini|llm|model|result|answer|solution|suggestion|proposal|plan|"
     r"stack ?overflow|linter|compiler|ci|pipeline|you|your|he|she|they|hint|instructions?|policy text|issue|ticket|bug ?report|report|log|log ?file|output|stdout|stderr|error(?: message)?|stack ?trace|traceback|exception|e?-?mail|"
     r"message|comment|read-?me(?:\.md)?|web ?(?:page|site)|page|article|blog ?post|post|snippet|paste|excerpt|quote|quotation|diff|patch|pull request|"
     r"acceptance criteri(?:a|on)|interview question|definition of done|tweet|toot|headline|slogans?(?: ideas)?|taglines?|motto|lyrics|poem|joke|story|role[ -]?play|scene|dialogue|fiction|riddle|song|proverb|saying|thought experiment|terms|nit(?:pick)?|disclaimer|ingredients|change ?log|announcement|press release|fun fact|fact|fortune cookie|til|debate|advice|tip|quiz|puzzle|trivia|hypothesis|premise|plot|meme|(?:counter-?)?examples?|recipe|scenario|test case|user story|draft|slide|poster|flyer|paragraph|sentence|clause|abstract|(?:bug|issue|ticket|page|slide|commit|pr) title|"
@@ -110,12 +110,12 @@ PRESENTS_ALONE = later(
 )
 DELIMITED = later(r"^\s*(?:```|~~~|>|＞|&gt;|\[…\]|[\"'“„«‹‘「『])")
 
-FENCE = later(r"^[ \t>]{0,40}(?:[\w.]{1,40}\s?[=:]\s?(?=[\"']))?(?P<mark>`{3,}|~{3,}|\"\"\"|''')(?P<rest>[^\n]*)$")
+FENCE = later(r"^[ \t>]{0,40}(?:[\w.]{1,40}\s?[=:]\s?(?=[\"']))?(?P<mark>`{3,}|´{3,}|~{3,}|\"\"\"|''')(?P<rest>[^\n]*)$")
 SEPARATOR = later(
     r"^\s*(?:[-=_*~#•·—–─━═]{3,}|-{2,}\s?8<\s?-{2,}.*|-{3,}\s?(?:begin|end|start|original|forwarded|weitergeleitet|ursprüngliche|message|mensaje)\b.*)\s*$",
     re.IGNORECASE,
 )
-QUOTE_LINE = later(r"^\s{0,3}(?:[>＞»|┃│▌❯]|&gt;)")
+QUOTE_LINE = later(r"^\s{0,3}(?:[>＞»|¦┃│┆┊╎⎮▌▏❯❱⟩〉》▶►➤]|&(?:gt|#62|#x3e);)", re.IGNORECASE)
 TABLE_END = later(r"\|\s*$")
 INDENTED = later(r"^(?: {4,}|\t|\u3000|\u00a0{2,})")
 BULLET = later(r"^\s*(?:[-*+•·–]|\d{1,2}[.)])\s+")
@@ -134,8 +134,10 @@ MAIL_HEADER = later(
 MAIL_FROM = later(r"^\s*\*{0,2}(?:from|von|de|от|发件人)\*{0,2}\s?[:：].*(?:@|<)", re.IGNORECASE)
 MAIL_SUBJECT = later(r"^\s*\*{0,2}(?:subject|betreff|objet|asunto|тема|主题)\*{0,2}\s?[:：]", re.IGNORECASE)
 WROTE = later(
-    r"^\s*(?:(?:on|am|le|el) .{3,120}(?:wrote|schrieb|a écrit|escribió)\b.*|.{1,80}\b(?:wrote|schrieb|a écrit|escribió|написал|пишет)\s*[:：]\s*$|"
-    r".{1,80}(?:写道|说)[:：]\s*$)",
+    r"^\s*(?:(?:on|am|le|el) .{3,120}(?:wrote|schrieb|a écrit|escribió)\b.*|.{1,80}\b(?:wrote|commented|replied|responded|requested changes|reviewed|left a (?:comment|review|note)|"
+    r"schrieb|kommentierte|antwortete|hat (?:kommentiert|geantwortet|geschrieben)|a (?:écrit|commenté|répondu)|escribió|comentó|respondió|ha (?:scritto|commentato|risposto)|escreveu|comentou|respondeu|"
+    r"napisał[ao]?|skomentował[ao]?|написал[аи]?|пишет|ответил[аи]?|прокомментировал[аи]?)\*{0,2}\s*[:：]\s*$|"
+    r".{1,80}(?:写道|说|评论|評論|回复|回覆|コメント|返信)[:：]\s*$)",
     re.IGNORECASE,
 )
 GREETING = later(
@@ -144,7 +146,7 @@ GREETING = later(
 )
 ROLE = later(
     r"^\s*[\[(]?(?:speaker(?: ?\w{1,3})?|host|guest|narrator|interviewer|moderator|caller|voice-?over|announcer)(?:\s?[:：]|[\])])\s|"
-    r"^\s*(?:\[|<)?\*{0,2}(?:human|user|assistant|claude|system|chatgpt|gpt|ai|bot|agent|customer|reporter|reviewer|him|her|them|he|she|they|friend|boss|colleague)\*{0,2}(?:\]|>)?\s?[:：]",
+    r"^\s*(?:\\n){0,4}<\|\w{1,20}\|>|^\s*(?:\\n){0,4}(?:\[|<)?\*{0,2}(?:human|user|assistant|claude|system|chatgpt|gpt|ai|bot|agent|customer|reporter|reviewer|him|her|them|he|she|they|friend|boss|colleague)(?: ?#?\d{1,2})?\*{0,2}(?:\]|>)?\s?[:：]",
     re.IGNORECASE,
 )
 CHAT = later(
@@ -167,11 +169,13 @@ LOG = later(
     re.IGNORECASE,
 )
 LINK_DEFINITION = later(r"^\s{0,3}\[[^\]\n]{1,200}\]:\s*\S")
-FOOTNOTE = later(r"^\s{0,3}\[\^")
+FOOTNOTE = later(r"^\s{0,3}\[(?:\^|\d{1,3}\]:?\s+[A-ZÄÖÜÀ-Ý\"“])")
 
 TAG = later(r"(?:(?<![\w`])<|<(?=/))(?P<close>/?)(?P<name>[A-Za-z_][\w:.-]{0,60})(?P<attributes>(?:\s[^<>]{0,400})?)>")
 BB_TAG = later(
-    r"\[(?P<close>/?)(?P<name>quote|code|spoiler|noparse|issue|log|email|paste)\b(?P<attributes>[^\]\n]{0,100})\]", re.IGNORECASE
+    r"[\[{](?P<close>/?)(?P<name>quote|code|spoiler|noparse|issue|log|email|paste|system(?:-\w{1,20})?|user|assistant|inst)\b"
+    r"(?P<attributes>[^\]}\n]{0,100})[\]}]",
+    re.IGNORECASE,
 )
 ATTRIBUTE = later(r"[\w-]+\s*=\s*(?:\"[^\"]*\s[^\"]*\"|'[^']*\s[^']*')")
 COMMENTS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("/*", "*/"))
@@ -191,7 +195,22 @@ TINY_WORDS = 2
 LONG_WORDS = 14
 # Limits on the lines after an introduction, the characters next to a quotation, and the quotations per turn.
 NEAR_LINES, NEAR_CHARS, MAX_QUOTATIONS = 40, 160, 300
-PAIRS = {"“": "”", "„": "“”", "«": "»", "‹": "›", "「": "」", "『": "』", "‘": "’", "‚": "‘’", "〝": "〞", "＂": "＂"}
+PAIRS = {
+    "“": "”",
+    "„": "“”",
+    "«": "»",
+    "‹": "›",
+    "「": "」",
+    "『": "』",
+    "‘": "’",
+    "‚": "‘’",
+    "〝": "〞",
+    "＂": "＂",
+    "⟦": "⟧",
+    "❝": "❞",
+    "❛": "❜",
+    "‟": "”‟",
+}
 OPENS_AFTER = frozenset(" \t\n([{<:：—–-=/*_，。、；！？…")
 ENDS_BEFORE = frozenset(" \t\n)]}>.,;:!?…—–*_，。、；：！？")
 SENTENCE = later(r"(?<=[.!?。！？])\s+")
@@ -200,12 +219,14 @@ CJK_SIGN = later(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 # After one of these, the rest of a turn is data: code, forms, lists from an issue, begin marks, a lone URL, signatures.
 BEGINS = later(
-    r"^\s*(?:={1,6} \S|\*{2,6} \S|[-*+] \[[ xX]\] |\[\w[\w. -]{0,40}\]\s*$|\\[a-z]{2,20}\{|(?:fixup|squash|amend)! |[\[(]?v?\d{1,4}\.\d{1,4}(?:\.\d{1,6})?[\])]?(?:\s+[(—–-].{0,60})?\s*$|https?://\S{1,2000}\s*$|--\s*$|"
+    r"^\s*(?:={1,6} \S|\*{2,6} \S|[-*+] \[[ xX]\] |\[\w[\w. -]{0,40}\]\s*$|\\[a-z]{2,20}\{|(?:fixup|squash|amend)! |[—–~=-]{1,3} \S[^\n]{1,30} [—–~=-]{1,3}\s*$|[\[(]?v?\d{1,4}\.\d{1,4}(?:\.\d{1,6})?[\])]?(?:\s+[(—–-].{0,60})?\s*$|https?://\S{1,2000}\s*$|--\s*$|"
     r"\W{0,10}(?-i:BEGIN|START)(?-i: [A-Z ]{1,60})?\W{0,10}$|\w{1,40}(?:[,;\t]\w{1,40}){1,40}\s*$|\[[^\]\n]{0,40}(?:text|screenshot|image|quote|paste|log|transcript)[^\]\n]{0,40}\]|"
     r"(?:best |kind |warm |with )?(?:regards|sincerely|cheers|grüße|viele grüße|mit freundlichen grüßen|mfg|cordialement|saludos|с уважением),?\s*$)"
     r"|^\S.{0,40} [—–-] (?:today|yesterday|\d).{0,20}\d{1,2}:\d{2}",
     re.IGNORECASE,
 )
+# A comment in code, even as the only line of a prompt. With "#" a user asks to remember something.
+LONE_COMMENT = later(r"^\s*(?://|;;|%%)\s")
 COMMENT_LINE = later(r"^\s*(?://|--\s|;;|%\s|\(\*|/\*|\*/|REM\s|#!|#\s)")
 COMMENT_TAIL = later(r"(?<=[;{}),\]])\s{0,8}(?://|#|--)\s?\S.*$")
 FORM = later(r"^\s*(?:[-*+]\s+)?\*{0,2}(?P<label>[^\W\d_][\w /.\U0001f300-\U0001faff-]{0,40})\*{0,2}(?::\s+|：\s*)\S")
@@ -222,6 +243,16 @@ GENERIC_WORDS = 4
 # For each kind of quotation mark: the characters of its opening mark, the mark itself and the closing mark.
 REGIONS = (
     (("<<", "{{{", "[[["), later(r"<{2,5}(?=\S)|\{{3}|\[{3}"), later(r">{2,5}|\}{3}|\]{3}")),
+    (("(*",), later(r"\(\*(?=\s)"), later(r"(?<=\s)\*\)")),
+    (("--[[",), later(r"--\[\["), later(r"\]\]")),
+    (("{{!", "<%#"), later(r"\{\{!|<%#"), later(r"\}\}|%>")),
+    (
+        ("【引用", "【原文", "【转发", "【転載"),
+        later(r"【(?:引用|原文|转发|転載)[^】\n]{0,20}】"),
+        later(r"【[^】\n]{0,20}】|\Z"),
+    ),
+    (("’’", "‚‚"), later(r"’’|‚‚"), later(r"’’|‘‘")),
+    (("″", "〃"), later(r"[″〃](?=[^\W\d])"), later(r"(?<=\D)[″〃]")),
     (("\\begin{",), later(r"\\begin\{\w{1,40}\}"), later(r"\\end\{\w{1,40}\}")),
     (("``",), later(r"``(?!`)"), later(r"\x27\x27|``")),
 )
@@ -240,16 +271,19 @@ PAIRED = later(f"[{''.join(sorted({*PAIRS, *''.join(PAIRS.values())}))}]")
 PRINTED = later(
     r"^\s*(?:(?i:hi|hello|hey|hallo|dear|liebe|bonjour|salut|hola|ciao|olá|привет|cześć|hoi|hej) (?i:@?all|everyone|everybody|team|folks|guys|zusammen|leute|kolleg\w+|à tous|tout le monde|a todos|equipo|a tutti|всем|коллеги|wszystkim|allemaal|alla)\b|(?i:@(?:channel|here|everyone|all|team)\b)|"
     r"(?!(?:From|We|I) )[A-Za-z][\w.-]{1,20}>\s|[★☆]|[QA]\d?:\s|(?i:(?:meeting |daily )?(?:minutes|notes) (?:of |from )?[\d./-]{3,12}\.?\s*$)|::\w|#?(?i:job|run|build|pipeline) #?\d{2,}|[A-Z][A-Z0-9]{1,15}-[0-9A-F]{1,8}:\s|\w{1,60}(?:\.\w{1,60}){0,6}(?:Error|Exception)\s*$|"
-    r"(?:\.{0,2}[\w-]{1,60}/)*[\w.-]{1,80}\.\w{1,5}:\d{1,7}[:\s]|\[(?i:yesterday|today|gestern|heute|hier|ayer)\b[^\]\n]{0,40}\]|§\s?\d|"
+    r"(?:\.{0,2}[\w-]{1,60}/)*[\w.-]{1,80}\.\w{1,5}(?::\d{1,7}[:\s]|-\d{1,7}-)|\[(?i:yesterday|today|gestern|heute|hier|ayer)\b[^\]\n]{0,40}\]|§\s?\d|"
     r"\d{1,3}(?:\.\d{1,3}){1,4}\.?\s+[A-ZÄÖÜА-Я]|©|(?i:skip to (?:main )?content)\b|&(?:lt|quot|amp|#\d{1,6});|\w{3,40} hook (?:success|error|blocking|additional context|feedback)|"
     r"(?i:as an? [^\n]{1,60}\bI want\b)|(?i:(?:asked|answered|posted|modified)) [^\n]{0,30}\d|"
-    r"[\w. -]{1,40} (?i:commented|requested changes|approved these changes|replied|reviewed|left a comment)(?: [^\n]{0,40}\bago| on [^\n]{1,40}| yesterday)?\s*$|"
+    r"[\w. *@-]{1,40} (?i:commented|requested changes|approved these changes|replied|reviewed|left a comment)(?: [^\n]{0,40}\bago| on [^\n]{1,40}| yesterday)?\s*$|"
     r"(?:On|Am|Le|El) [^\n]{3,120}<[^<>\s]{1,80}@[^<>\s]{1,80}>\s*$|"
     r"(?:On|Am|Le|El) [^\n]{0,60}\d[^\n]{0,100}(?:wrote|schrieb|a écrit|escribió)\b|"
     r"(?i:hi|hello|hey)\b[^.!?\n]{0,40}@\w|[^\n]{0,60}\bI(?:['’]| a)m (?:a|the|your) (?:\w{1,20} )?bot\b|"
     r"(?:You are|Du bist|Tu es|Vous êtes|Eres) (?:an?|the|ein[e]?|une?|un|une) )"
     r"|(?:[^|\n]{1,60} \| ){2}[^|\n]|[✗✘❌✓✔✅⚠⛔👋🤖ℹ❗🔴🟢🟡]|\[[\w .:/-]{2,30}\] |[%$&*]{3,}|[^.!?\n]{1,40}\b\d{1,2} (?:hour|minute|day|week|month|year)s? ago\s*$|"
     r"[A-Z]\w{1,30},? \d{1,2}:\d{2}\b|\(?(?i:begin|start|end) (?:of )?(?i:quote|quotation|mail|file|text|message|document|paste)\b|"
+    r"(?:Art\.?|Article|Artikel|Section|Sect\.|Clause|Nr\.|No\.|Abs\.|Requirement|Anforderung|REQ|R|SR|NFR)[ -]?\d{1,4}[a-z]?(?:\.\d{1,4}){0,4}[.)]?(?: [–—-])? [A-ZÄÖÜ]|"
+    r"(?:TODO|FIXME|XXX|HACK|NOTE)\([\w.@ -]{1,30}\):|(?:FIXME|XXX|HACK)\b|(?:export|ENV|set) [A-Z][A-Z0-9_]{1,40}=[A-ZÄÖÜ][a-zß-ÿ]{1,20} \w|[a-z_][\w.]{1,40}\([A-Z][^()\n]{8,200}\)\s*;?\s*$|"
+    r"[\w .@-]{2,40} [·•] ?\d{1,3} ?(?:s|m|min|h|d|w|mo|y|std|tg)\b|[\w .@-]{2,30} via [A-Z]\w{1,20}\s*$|"
     r"(?:Act as|You(?:['’]re) an?) |(?i:copyright|permission is hereby|this (?:pr|pull request|issue|mail|message|file) (?:was|is) (?:auto\w*|generated|created|sent|opened))\b"
 )
 # Form labels and file names on a separate line above other lines.
@@ -260,12 +294,29 @@ PART_OF_FORM = later(
 )
 # Two or three capitalised words alone on a line are a title or a name.
 TITLE = later(r"^\s*[A-ZÄÖÜ][\w'’-]{1,30}(?: [A-ZÄÖÜ][\w'’-]{1,30}){1,3}\s*$")
+# A name with its role, above a text.
+NAMED_ROLE = later(
+    r"^\s*\*{0,2}@?(?-i:[A-ZÄÖÜ])[\w.-]{1,30}(?: (?-i:[A-ZÄÖÜ])[\w.-]{1,30}){0,2}\*{0,2},? [(\[]?(?:[\w-]{1,20} ){0,2}"
+    r"(?:maintainer|owner|author|member|contributor|collaborator|reviewer|admin|moderator|manager|lead|cto|ceo|support|bot|engineer|developer|architect|customer)[)\]]?\s*[:：]?\s*$",
+    re.IGNORECASE,
+)
 # Endings of a text shown to the agent: a signature with a name, the source of the text, or a page footer.
 FOOT = later(
     r"^[ \t]*(?:(?i:best|(?:best |kind |warm )?regards|sincerely|cheers|thanks|thank you|grüße|(?:viele|liebe|beste) grüße|mit freundlichen grüßen|mfg|"
     r"cordialement|saludos|un saludo|с уважением),?[ \t]*\n\s{0,4}[A-ZÄÖÜА-Я][\w.’' |,-]{1,60}$|(?i:source|quelle|fuente|from)\s?:\s*\S{0,20}https?://\S|"
     r"(?:—|–|--|~)[ \t]?[A-ZÄÖÜА-Я][\w.-]{1,30}(?: [A-ZÄÖÜА-Я][\w.-]{1,30})?,?[ \t]*$|©|(?i:was this page helpful|all rights reserved|share improve this answer))",
     re.MULTILINE,
+)
+_SOURCE_NOUN = rf"(?<!\w)(?:{NOUN}|manuel|manuale|документаци\w|инструкци\w|книг\w|статьи|book|policy|standard|contract|policies|norm|richtlinie|buch|libro|livre)(?!\w)"
+# The source of the text above, as its last line: behind a dash, in parentheses or after a label.
+SOURCE_BELOW = later(
+    rf"^[ \t]*(?:(?:—|–|--|~)[ \t]?(?:(?:quoted |taken |copied )?(?:from(?! now)|aus|vom|extrait|tiré|del|du|из)\b[^\n]{{0,40}}?{_SOURCE_NOUN}[^\n]{{0,30}}|"
+    rf"(?:the|our|their|der|die|das|le|la|el|il)\s(?:[\w'’-]{{1,30}}\s){{0,3}}{_SOURCE_NOUN})|"
+    rf"-[ \t](?-i:[A-ZÄÖÜ]\w{{1,30}} [A-ZÄÖÜ]\w{{1,30}}), (?:[\w-]{{1,20}} ){{0,2}}(?:cto|ceo|vp|head|lead|manager|maintainer|engineer|architect|reviewer|support|inc|gmbh|ltd)\b[^\n]{{0,30}}|"
+    rf"[(（\[](?:(?:from(?! now)|aus|vom|del?|du|des|d['’]|из|по)\b[^\n()]{{0,40}}?{_SOURCE_NOUN}[^\n()]{{0,30}}|"
+    r"(?:source|quelle|fuente|fonte|источник|extrait|extracto|estratto|excerpt|auszug|zitat|цитата|摘自|引自|来自|來自|出自|出典|引用)[^\n()]{0,60}|[^\n()（）]{1,20}より)[)）\]]|"
+    r"(?:source|quelle|fuente|fonte|источник|出典|来源|來源)\s?[:：][^\n]{1,60})\s*\Z",
+    re.IGNORECASE | re.MULTILINE,
 )
 _TEXT_WORK = (
     r"summari[sz]e|translate|explain|rephrase|rewrite|reword|reply|answer|respond|convert|proofread|shorten|polish|paraphrase|improve|analy[sz]e|"
@@ -289,6 +340,13 @@ ASKS_BACK = later(
     r"^\W*(?:can|could|would|will|did|do|why) (?:did |do )?(?:you|we|i)\b|\b(?:clear|ok(?:ay)?|got (?:it|that)|understood|sense|possible|fine|alright|verstanden|klar|clair|claro|понятно)\b",
     re.IGNORECASE,
 )
+# The end of a quotation, named at the end of a line
+END_OF_QUOTE = later(
+    r"(?:^|[.!?,;–—-]\s?|\s)(?:end of (?:quote|quotation|citation|excerpt)|end quote|unquote|zitat ?ende|ende des zitats|fin de (?:la )?cita(?:tion)?|fine (?:della )?citazione|fim de citação|"
+    r"конец цитаты|koniec cytatu|einde citaat)\W*$|引用(?:终|終|结束|結束)",
+    re.IGNORECASE,
+)
+MAX_END_CHARS = 60
 POINTS_BACK = later(
     r"(?:^|\s)(?:\^|<[-–—=]{1,3}|←|↑|⬆)(?=\s)|^\s*the (?:text |sentences? |lines? )?above\b|\bthe above (?:is|was|comes|are)\b",
     re.IGNORECASE,
@@ -307,9 +365,10 @@ SHOWS_OTHERS = later(
 # Reported speech, or quoted output of a program.
 SAID_BY_OTHERS = later(
     r"\b(?:(?:my|our|the|an?|his|her|their|some)(?: [\w-]{1,30}){1,3}|he|she|it|they|someone|somebody) (?:(?:always|just|also|now|usually) )?"
-    r"(?:says|said|keeps? (?:saying|telling)|prints|printed|claims|told (?:me|us)|insists|thinks|recommends|suggests)\b|"
+    r"(?:says|said|keeps? (?:saying|telling|insisting|suggesting|repeating|nagging)|prints|printed|claims|told (?:me|us)|insists|thinks|recommends|suggests)\b|"
     r"(?-i:\b(?!I\b|We\b|You\b)[A-Z][\w.+#-]{0,30}(?: [\w.+#-]{1,20}){0,3}) (?:says|states|stated|specifies|mandates|dictates|demands|recommends|advises)\b|"
     r"\b(?:(?:some|many|most|other|several|a few) )?(?:people|folks|others|colleagues|developers|reviewers|guides|posts|articles) (?:say|claim|think|insist|argue|recommend|suggest)\b|"
+    r"(?-i:\b(?!I\b|We\b|You\b)[A-Z][\w.+#-]{1,30}) (?:keeps? (?:saying|telling|insisting|suggesting|repeating|nagging))\b|"
     r"\b(?:the|a) user (?:types|enters|sends)\b|(?<!я )\b(?:пишет|говорит|сказал[аи]?|считает),?(?: что)?\s*[:：]?|[\u4e00-\u9fff]{1,6}(?<!我)(?<!我们)(?:说|认为)(?:道)?[：:，]|が?言った[：:]|"
     r"\b(?:mein\w*|unser\w*|der|die|das|er|sie)(?: \w{1,30})? (?:sagte?|meinte?|behauptet)\b|"
     r"\b(?:mon|ma|notre|le|la|il|elle)(?: \w{1,30})? (?:dit|disait|prétend)\b|\b(?:mi|nuestr[oa]|el|la)(?: \w{1,30})? (?:dice|dijo|afirma)\b",
@@ -317,7 +376,7 @@ SAID_BY_OTHERS = later(
 )
 # A location in a document before a colon. The content of that location follows.
 CITES = later(
-    r"\b(?:art\.|page|pp?\.|section|sect?\.|chapter|clause|article|paragraph|para|rule|slide|seite|kapitel|abschnitt|absatz|artikel|folie|chapitre|"
+    r"\b(?:art\.|(?:misra|pep|rfc|iso|cert|owasp|adr|cwe|din)[\s-]{0,2}[a-z]?(?=\d)|requirement|anforderung|nr\.|fußnote|footnote|page|pp?\.|section|sect?\.|chapter|clause|article|paragraph|para|rule|slide|seite|kapitel|abschnitt|absatz|artikel|folie|chapitre|"
     r"alinéa|sección|capítulo|página|раздел|глава|страница|стр\.)\s?(?:no\.?\s?)?\d|§\s?\d|第\s?\d{1,4}\s?[页章节条頁]",
     re.IGNORECASE,
 )
@@ -338,8 +397,11 @@ ARTIFACT_LABEL = later(
 )
 # Remarks on the origin of the text above, and a question or task that ends by referring to the text below.
 NAMES_ORIGIN = later(
-    r"^\W*(?:(?:that|this|these|das|ça|eso) (?:is|was|are|were|ist|war|steht|est|es) (?:what|from|how|in|part|quoted|copied|was|aus|so)\b|"
-    r"\((?:quoted |copied |taken )?(?:from|aus|de)\b|i (?:found|got|copied|saw|read) (?:this|that|it)\b)",
+    rf"^\W*(?:(?:that|this|these|das|ça|eso) (?:is|was|are|were|ist|war|steht|est|es) (?:(?:what|how) (?!i\b|we\b)|from\b|in\b|part\b|quoted\b|copied\b|was (?!ich\b|wir\b)|aus\b|so\b)|"
+    rf"(?:that|this|it)(?:['’]s| is| was| comes) (?:straight |taken |quoted |copied )?(?:from|out of|part of) |so much for (?:the|this|that|his|her|their) [^\n]{{0,30}}?{_SOURCE_NOUN}|"
+    rf"(?:that|this|it)(?:['’]s| is| was) (?:all of |the (?:whole|entire|full|complete) )[^\n]{{0,30}}?{_SOURCE_NOUN}|so (?:steht|stand|heißt|hieß) es\b|"
+    r"(?:eso|así) (?:pone|dice|está escrito)|c['’]est (?:écrit|tiré|dans)|così (?:dice|è scritto)|(?:так|это) (?:написано|сказано|цитата|из)\b|tak (?:jest napisane|stoi)|"
+    rf"\((?:quoted |copied |taken )?(?:from|aus|de)\b[^\n]{{0,40}}?{_SOURCE_NOUN}|i (?:found|got|copied|saw|read) (?:this|that|it)\b)",
     re.IGNORECASE,
 )
 POINTS_BELOW = later(
@@ -508,7 +570,29 @@ STATES_AT_END = later(r"\b(?:is|are|was|were|ist|sind|war|waren|est|sont|était|
 QUOTED_NEXT = later(r"^\s{0,3}(?:[\"'“„«‹‘`]|\[…\])")
 # Another speaker follows after the colon.
 SPEAKS = later(
-    r"\b(?:complain(?:s|ed)|warn(?:s|ed)|suggest(?:s|ed)|advis(?:es|ed)|recommend(?:s|ed)|demand(?:s|ed)|shout(?:s|ed)|yell(?:s|ed)|moan(?:s|ed)|nag(?:s|ged)|whines?|outputs|prints|argues?|argued|says|said|(?:people|they|others|folks|some) say|keeps? (?:telling|saying)|answers?|answered|replied|pinged|texted|messaged|mailed|emailed|pinged|posted|tweeted|reads|states|stated|wrote|writes|claims|claimed|insists|insisted|meint|meinte|sagt|sagte|schreibt|schrieb|behauptet|lautet|dit|disait|écrit|dice|dijo|afirma|пишет|говорит|гласит|написал[аи]?|сказал[аи]?|ответил[аи]?)(?: (?:me|us|to me|to us|back|mir|uns))?\s*$",
+    r"\b(?:complain(?:s|ed)|warn(?:s|ed)|suggest(?:s|ed)|advis(?:es|ed)|recommend(?:s|ed)|demand(?:s|ed)|shout(?:s|ed)|yell(?:s|ed)|moan(?:s|ed)|nag(?:s|ged)|whines?|outputs|prints|argues?|argued|says|said|(?:people|they|others|folks|some) say|keeps? (?:telling|saying)|(?:is|was|were) (?:\w{1,12} )?(?:adamant|insistent)|answers?|answered|replied|pinged|texted|messaged|mailed|emailed|pinged|posted|tweeted|reads|states|stated|wrote|writes|claims|claimed|insists|insisted|meint|meinte|sagt|sagte|schreibt|schrieb|behauptet|lautet|dit|disait|écrit|dice|dijo|afirma|пишет|говорит|гласит|написал[аи]?|сказал[аи]?|ответил[аи]?)(?: (?:me|us|to me|to us|back|mir|uns))?\s*$",
+    re.IGNORECASE,
+)
+_RULE_NOUN = (
+    r"(?:(?:rules?|guidelines?|polic(?:y|ies)|conventions?|principles?|practices?|requirements?|mantra|\w{0,20}regeln?|richtlinien?|vorgaben?|konvention(?:en)?|règles?|consignes?|reglas?|normas?|convención|"
+    r"regol[ae]|regras?|zasad\w*|правил\w*)(?!\w)|规则|規則|规定|约定|ルール|규칙)"
+)
+# A rule that was in force earlier follows after the colon.
+FORMER = later(
+    rf"{_RULE_NOUN}[^:\n]{{0,80}}(?<!\w)(?:was|were|said|went|war|waren|lautete[nt]?|hieß|galt|était|étaient|disait|era|eran|fue|decía|diceva|dizia|brzmiał[aoy]?|był[aoy]?|был[аои]?|гласил[аои]?|luidde)\s*$|"
+    rf"\bused to (?:be|say|read|go|write|tell)(?: \w{{1,20}})?\s*$|{_RULE_NOUN}[^:\n]{{0,40}}\b(?:until|till|bis|jusqu['’]\w*|hasta|fino (?:a|al)|do|до)\b[^:\n]{{1,30}}$|"
+    rf"(?:旧|舊|以前|之前|过去|過去|原来|昔|前)の?[^:\n]{{0,8}}(?:规则|規則|规定|约定|ルール)[^:\n]{{0,3}}$",
+    re.IGNORECASE,
+)
+# Examples, or texts for something that is to be made, follow after the colon.
+EXAMPLES = later(
+    rf"(?:{_RULE_NOUN}|\b(?:lines?|sentences?|inputs?|prompts?|phrases?|texts?|zeilen?|sätzen?|satz|frases?|строк\w?|фраз\w?))[,，]?\s?(?:such as|like|e\.g\.?,?|for (?:example|instance),?|wie|etwa|z\. ?b\.|"
+    r"du (?:genre|type)|comme|par exemple|como|por ejemplo|del tipo|tipo|come|вроде|наподобие|типа|например|zoals|jak|np\.|比如|例如|像)\s*$|"
+    r"\bwith (?:the |this |a )?(?:error )?(?:message|text|wording|body|title|label|caption|content)\s*$|"
+    r"\b(?:label|classif|detect|recogni[sz]|treat|count|flag|parse|mark|tag)\w*\b[^:\n]{0,40}\bas an? (?:order|rule|instruction|command|request|preference)\s*$|"
+    rf"\b(?:example|sample|fake|dummy|demo|mock|lint|eslint|beispiel|exemple|ejemplo|esempio|пример)\s(?:de |d['’]|di )?{_RULE_NOUN}\s*$|"
+    r"\b(?:expects?|expected|asserts?|returns?|outputs?|shows?|displays?|renders?|receives?|yields?|erwartet|attend|espera|ожидает)\s*$|"
+    r"^\W*(?:quoting|citing|zitat|citation|citando|цитирую|цитата)\b[^:\n]{0,60}$|(?:وفقاً?|بحسب|حسب|بناءً? على)[^:\n]{0,40}$",
     re.IGNORECASE,
 )
 FIRST_PERSON = later(r"\b(?:i|we|ich|wir|je|nous|yo|я|мы)\b|我", re.IGNORECASE)
@@ -551,6 +635,11 @@ SUPPOSES = later(
 )
 # A sentence that mentions a rule only to deny it, abolish it, ask about it, or report it as hearsay.
 DISCLAIMS = later(
+    r"\b(?:i|we) (?:don['’]?t|do not) (?:really |actually )?(?:think|believe|feel|find|see why)\b(?: that)? (?:i|we|one|you|they|it|people|anyone)\b[^.!?;:\n]{0,40}\b(?:always|never|must|need|have to|every)\b|"
+    r"\b(?:makes?|sees?|there(?:['’]s| is)) no (?:sense|reason|need|point)\b[^.!?;:\n]{0,20}\b(?:to|in)\b|\b(?:a |not a )?(?:bad|poor|horrible|awful) idea to\b|\bi(?:['’]d| would) rather not (?:always|have to)\b|\bi hate that (?:we|one|you|i)\b|\bi(?:['’]m| am) (?:\w{1,12} )?against\b|\bnot a (?:big |huge |great )?fan of\b|"
+    r"(?:\b(?:glaube|denke|finde|meine)(?: ich)? nicht,? dass|\bne (?:pense|crois|trouve) pas qu\w*|\bno (?:creo|pienso|considero) que|\bnon (?:credo|penso|trovo) che|\bnão (?:acho|creio|penso) que|"
+    r"\bне (?:думаю|считаю|уверена?),? что|\bnie (?:sądzę|uważam|myślę),? (?:że|żeby)|\b(?:denk|vind|geloof) niet dat)\b[^.!?;:,\n]{0,60}\b(?:immer|nie|stets|muss|müss\w*|soll\w*|toujours|jamais|faille|faut|doi\w*|dev\w+|"
+    r"siempre|nunca|deb\w+|hay\w?|sempre|mai|si debba|всегда|никогда|надо|нужно|долж\w+|zawsze|nigdy|trzeba|musi\w*|altijd|nooit|moet\w*)\b|(?:不认为|不觉得|不覺得|觉得(?:不必|没必要|不用|不需要|没有必要))[^。！？\n]{0,20}(?:总是|每次|必须|一定|永远|一直)|"
     r"\b(?:don['’]?t|do not|didn['’]?t|did not) (?:have|need) to (?:always|ever)\b|\bneed(?:n['’]t| not) always\b|\b(?:it|that)(?:['’]s| is) (?:not|hardly) (?:true|correct|right|the case) that\b|"
     r"\b(?:nobody|no one|no-one|niemand|keiner|personne|nadie|nessuno|ninguém|никто|nikt)(?: (?:ever|hat|je|nie|не|heeft|ha|nos|te|me|n['’]a|никогда|nigdy|jamais|nunca|mai)){0,2} (?:n['’]a (?:jamais )?)?(?:said|told|asked|wanted|gesagt|verlangt|gebeten|dit|demandé|dijo|dicho|pidió|pedido|detto|chiesto|disse|pediu|говорил|сказал|просил|mówił|powiedział|prosił|gezegd|gevraagd)\b|"
     r"没有?人(?:说|要求|让)|谁说|誰も[^。]{0,30}(?:言って|頼んで)い?(?:ない|ません)|"
@@ -587,7 +676,7 @@ CONCEDES = later(
 )
 # The attribution after a quotation.
 SAID_AFTER = later(
-    r"(?:,\s*|\s[–—-]\s|\s)(?:(?:he|she|they|it|someone|somebody|[A-Z]\w{1,30}) (?:says|said|wrote|claims|claimed|insists|thinks)|(?:says|said|wrote|claims|claimed) (?:the |my |our |an? )?\w{1,30}(?: \w{1,30})?|"
+    r"(?:,\s*|\s[–—-]\s|\s)(?:[(\[](?i:sic|wiki|docs?|readme|handbook|manual|faq|spec)[)\]]|\((?:[\w-]{1,60}/)*[\w.-]{1,80}\.\w{1,5}:\d{1,7}\)|(?:he|she|they|it|someone|somebody|[A-Z]\w{1,30}) (?:says|said|wrote|claims|claimed|insists|thinks)|(?:quoth|says|said|wrote|claims|claimed) (?:the |my |our |an? )?\w{1,30}(?: \w{1,30})?|"
     r"[—–] ?[A-Z]\w{1,30}(?:,? \d{1,2}:\d{2})?|\(?(?:quote|quoted|a quote|copied|taken|quelle|source)(?: \w{1,20})? (?:from|by|of|aus|von)\b[^.!?\n]{0,60}|\(?according to [^.!?\n]{1,60})\)?\s*[.!?]?\s*$"
 )
 # The start of a line in a conversation, with the speaker's name in marks or before a sign.
@@ -618,7 +707,7 @@ BINDING_WORDS = frozenset(
 )
 # The first letters of the rarest word in each match of HEARSAY.
 HEARSAY_STARTS = frozenset(
-    "acco laut gemä selo aprè segú segu seco wedł podl volg iføl enli согл слов dett deci dire appa supp alle repo rumo they ange verm sagt heiß soi para parl dit on dice pare apar dize quan podo rzek pono prý údaj якоб гово мол каже schi blij naar tydl kuul állí söyl "
+    "сказ сове cons stan posi dema règl acco laut gemä selo aprè segú segu seco wedł podl volg iføl enli согл слов dett deci dire appa supp alle repo rumo they ange verm sagt heiß soi para parl dit on dice pare apar dize quan podo rzek pono prý údaj якоб гово мол каже schi blij naar tydl kuul állí söyl "
     "othe anot old form prev last diff ande alt alte früh ehem vori letz autr anci préc dern otr otra otro ante anti últi outr altr prec vecc inny inne popr star jin jiné jiný minu друг прош стар пред oud oude vor- year back days jahr dama sein year époq autr hace aque antg anni volt temp kied dawn "
     "лет раны рань когд своё vroe dest förr nove stor fair scre poem song lyri saga chap roma gesc kurz gedi lied märc thea dreh krim hist poèm chan cont scén cuen canc guio rote racc poes canz powi opow wier pios romá poví рома расс стих песн сказ пове verh misl misc utte test samp exam dumm "
     "beis phra fras zdan тест shou yell swea swor prea mumb whis sing sang excl joke used fond mein sagt beha schw pred ruft rief brül prét disa crie jura répé decí dijo afir grit dizi diss diz dice sost urla mówi twie krzy powi říka tvrd křič утве крич счит zei zegt bewe roep säge sa påst sano väit "
@@ -649,14 +738,14 @@ HEARSAY = later(
     r"zdanie (?:testowe|przykładowe)|тестов\w+ (?:фраз\w|строк\w|предложени\w))\b|"
     r"(?<!\w)(?:der|die|das|ein|eine|unser\w*|mein\w*|dein\w*|eu(?:er|re))(?: [\w-]{2,24}){1,3} (?:will|wollen|wollte|möchten?|wünscht|verlangt|fordert|bittet|bat|besteht|verlangte|forderte|empfahl|empfiehlt|rät|riet|schwor)\b|"
     r"(?<!\w)(?:(?:de|het|een|mijn|den|det|ett|min|the|an?|my|our|his|her|their|some|one|this|that|unser\w*|notre|nuestr\w|noss[oa]|nostr[oa]|naš\w*|nasz\w*|наш\w*|onze|vår\w?|der|die|das|ein|eine|mein\w*|le|la|un|une|mon|ma|el|mi|il|lo|mio|mia|o|meu|minha)|(?-i:[A-ZÀ-ÞА-ЯЁ]\w{2,20}))(?: [\w'’-]{2,24}){0,4} "
-    r"(?:shouts?|shouted|yells?|yelled|swears by|swore by|preache[sd]|mumbles?|mumbled|whispers?|whispered|sings?|sang|exclaims?|exclaimed|jokes?|joked|(?:is|are) asking|asks|taught|teaches|swore|goes|complain(?:s|ed)?|used to (?:say|tell)|was fond of saying|meinte|meint|sagte|behauptete|behauptet|schwört auf|predigt\w*|ruft|rief|brüllt|"
-    r"prétend|prétendait|disait|crie|jurait|répétait|decía|dijo|dice|afirma|afirmaba|grita|gritó|juraba|dizia|disse|diz|grita|diceva|dice|sostiene|urla|mówił[aio]?|mówi|twierdzi\w*|krzyczy|powiedział[aio]?|říkal\w?|tvrdí|tvrdil\w?|křičí|"
-    r"говорил[аи]?|утверждал[аи]?|утверждает|кричит|считал[аи]?|zei|zegt|beweert|beweerde|roept|säger|sa|påstår|sanoi|väittää|exigeait|demandait|insistait|recommandait|recommande|conseille|veut|veulent|voulait|voudrait|demande(?:nt)?|(?:a|ont) demandé|exige(?:nt|n)?|souhaite(?:nt)?|quieren?|quería|piden?|pidi(?:ó|eron)|ha(?:n)? pedido|solicita|desea|enseñó|quer|querem|queria|pede|pedem|pediu|pediram|deseja|vuole|vogliono|voleva|chiede|chiedono|ha(?:nno)? chiesto|esige|desidera|pretende|хочет|хотят|хотел[аи]?|просит|просят|попросил[аи]?|требует|требуют|велел[аи]?|настаивает|chce|chcą|chciał[aio]?|prosi|proszą|poprosił[aio]?|wymaga|żąda|wil|willen|wilde|vraagt|vroeg|eist|chtějí|chtěl\w?|žádá|požádal\w?|vyžaduje|vill|ville|ber|bad|kräver|vil|ønsker|kræver|haluaa|pyytää)\b|^(?:[\w’'-]{2,24} ){1,3}(?:[^.!?\n]{0,80})\b(?:istiyor(?:lar)?|istedi(?:ler)?|talep etti|diyor(?:lar)?|söylüyor(?:lar)?)\b|\b(?:(?:his|her|their|the|an?|review(?:er)?|user|customer|\w{2,24}['’]s) (?:\w{2,20} )?(?:reply|answer|feedback|advice|opinion|view|point|idea|suggestion|wish|request|comment|claim|take|argument|motto|mantra) (?:was|is|were|goes)|"
+    r"(?:shouts?|shouted|yells?|yelled|swears(?: by)?|swore by|preache[sd]|mumbles?|mumbled|whispers?|whispered|sings?|sang|exclaims?|exclaimed|jokes?|joked|(?:is|are) asking|asks|taught|teaches|swore|goes|complain(?:s|ed)?|used to (?:say|tell)|was fond of saying|meinte|meint|sagte|behauptete|behauptet|schwört auf|predigt\w*|ruft|rief|brüllt|"
+    r"prétend|prétendait|(?:m['’]|nous |t['’]|lui )?a(?:vait)? (?:dit|conseillé|recommandé)|(?:mi |ci )?ha (?:detto|consigliato|raccomandato)|(?:me |nos )?(?:ha dicho|recomendó)|disait|crie|jurait|répétait|decía|dijo|dice|afirma|afirmaba|grita|gritó|juraba|dizia|disse|diz|grita|diceva|dice|sostiene|urla|mówił[aio]?|mówi|twierdzi\w*|krzyczy|powiedział[aio]?|říkal\w?|tvrdí|tvrdil\w?|křičí|"
+    r"говорил[аи]?|сказал[аи]?|советовал[аи]?|рекомендовал[аи]?|утверждал[аи]?|утверждает|кричит|считал[аи]?|zei|zegt|beweert|beweerde|roept|säger|sa|påstår|sanoi|väittää|exigeait|demandait|insistait|recommandait|recommande|conseille|veut|veulent|voulait|voudrait|demande(?:nt)?|(?:a|ont) demandé|exige(?:nt|n)?|souhaite(?:nt)?|quieren?|quería|piden?|pidi(?:ó|eron)|ha(?:n)? pedido|solicita|desea|enseñó|quer|querem|queria|pede|pedem|pediu|pediram|deseja|vuole|vogliono|voleva|chiede|chiedono|ha(?:nno)? chiesto|esige|desidera|pretende|хочет|хотят|хотел[аи]?|просит|просят|попросил[аи]?|требует|требуют|велел[аи]?|настаивает|chce|chcą|chciał[aio]?|prosi|proszą|poprosił[aio]?|wymaga|żąda|wil|willen|wilde|vraagt|vroeg|eist|chtějí|chtěl\w?|žádá|požádal\w?|vyžaduje|vill|ville|ber|bad|kräver|vil|ønsker|kræver|haluaa|pyytää)\b|^(?:[\w’'-]{2,24} ){1,3}(?:[^.!?\n]{0,80})\b(?:istiyor(?:lar)?|istedi(?:ler)?|talep etti|diyor(?:lar)?|söylüyor(?:lar)?)\b|\b(?:(?:his|her|their|the|an?|review(?:er)?|user|customer|\w{2,24}['’]s) (?:\w{2,20} )?(?:reply|answer|feedback|advice|opinion|view|stance|position|recommendation|demand|point|idea|suggestion|wish|request|comment|claim|take|argument|motto|mantra) (?:was|is|were|goes)|"
     r"what (?:he|she|they|\w{2,20}) (?:meant|said|wrote)|(?:he|she|they) (?:was|were|is|are|goes|went) like|(?:as|like) [\w ]{1,30} (?:put it|puts it|wrote|would say|used to say)|per (?!our\b)[\w'’ ]{1,40}(?:docs?|documentation|guide|manual|spec|policy|wiki|readme|rules)|"
     r"(?:comment|review|note|quote|message|mail|reply|answer|feedback|advice|tip|request) (?:by|from) (?!me\b|us\b)\w+|(?:from|in|per|see) (?:the|our|their|his|her) (?:readme|docs?|wiki|handbook|manual|guide|spec|ticket|issue|mail|chat|contract|website|page) ?[-–—] |(?:that|which|who|qui|que|che|который|która|który) (?:says?|reads?|tells?|states?|claims?|demands?|asks?|dit|dice|diz|mówi|говорит|гласит)|"
     r"(?:schreiben|sagen|meinen|behaupten|empfehlen|fordern) (?:sie|die|viele|leute|einige)|(?:sie|viele|leute|einige) (?:schreiben|sagen|meinen|behaupten|empfehlen)|(?:ils|elles|les gens|certains) (?:disent|écrivent|prétendent|conseillent|recommandent)|"
     r"dicono|scrivono|dizem|escrevem|dicen|escriben|piszą|mówią|píšou|říkají|zeggen ze|schrijven ze|пишут|советуют|(?<!wir )(?:hat|haben) (?:[\w'’-]{1,20} ){0,3}(?:geschrieben|gesagt|gemeint|verlangt|gefordert|behauptet|empfohlen|geraten)|"
-    r"in the past|until (?:last|recently|yesterday|\d{4})|formerly|previously|historically|(?:always|never) had to|had to (?:always|never))\b|\b(?:read-?me|change ?log|contributing|agents|claude|wiki|doku\w*|docs?|документаци\w|dokumentacj\w|documentación|documentazione|documentation|manuale?|handbuch)\b(?:\.md)?[^.!?\n]{0,30}\b(?:pone|viene|aparece|è scritto|jest napisane|napisano|stoi|steht|staat|står|est écrit|está escrito)\b|\b(?:mussten?|musste|fallait|devions|teníamos que|tenía que|había que|dovevamo|bisognava|tínhamos que|(?:надо|нужно) было|приходилось|trzeba było|musieliśmy|moesten|muselo se)\b",
+    r"in the past|until (?:last|recently|yesterday|\d{4})|formerly|previously|historically|(?:always|never) had to|had to (?:always|never))\b|\b(?:read-?me|change ?log|contributing|agents|claude|wiki|doku\w*|docs?|документаци\w|dokumentacj\w|documentación|documentazione|documentation|manuale?|handbuch)\b(?:\.md)?[^.!?\n]{0,30}\b(?:pone|viene|aparece|è scritto|jest napisane|napisano|stoi|steht|staat|står|est écrit|está escrito)\b|\b(?:mussten?|musste|fallait|devions|teníamos que|tenía que|había que|dovevamo|bisognava|tínhamos que|(?:надо|нужно) было|(?:la )?règle était de|la regla era|la regola era|приходилось|trzeba było|musieliśmy|moesten|muselo se)\b",
     re.IGNORECASE,
 )
 # The user's agreement afterwards
@@ -671,6 +760,7 @@ NOW_ON = later(
 )
 # A sentence that retracts the preceding one
 RETRACTS = later(
+    r"^\s*(?:[(\[](?:wiki|docs?|readme|handbook|manual|faq|spec|sic)[)\]]|\((?:[\w-]{1,60}/)*[\w.-]{1,80}\.\w{1,5}:\d{1,7}\))\W*$|"
     r"^\W*(?:(?:that|this|it)(?:['’]s| is| was) (?:what|how) (?!i\b|we\b)[\w'’ ]{1,40} (?:said|say|says|told|tell|wrote|writes?|want\w*|put it|claims?)|(?:that|this) (?:was|is|comes from) (?:my|the|our|an?|his|her|their) (?:\w{1,20} )?(?:boss|colleague|customer|client|manager|teacher|wiki|sign|vendor|docs?|manual|handbook|linter|bot|quote|wife|husband|friend|intern|reviewer)|"
     r"(?:quoted |copied |taken )?(?:from|source:) (?:the|our|a|an|his|her) [\w ]{1,30}\)|why does (?:every(?:body|one)|the \w+|he|she) say|(?:das|so) (?:hat|sagte|meinte|stand|steht) (?!ich\b|wir\b)|(?:c['’]est|ça vient) (?:ce que|de) (?!je\b|nous\b)|(?:eso|así) (?:dijo|dice|dicen|pone)|так (?:сказал|говорит|написа)|tak (?:powiedział|mówi|napisa))|"
     r"^\W*(?:(?:what |so ein |qué |che |ce |какая |какой )?(?:nonsense|rubbish|bullshit|bollocks|quatsch|unsinn|blödsinn|schwachsinn|tonter[ií]as?|absurdo|absurd|bêtises?|sciocchezze|assurdo|bobagem|bzdur[ay]|nesmysl|чушь|ерунда|бред|onzin|struntprat)\b|"
@@ -758,14 +848,17 @@ STANDING = later(
     re.IGNORECASE,
 )
 # What such a request passes on, and texts that directly precede an order
-PASSES_ON = later(r"\b(?:that|dass|daß|que|che|чтобы|что|żeby|aby|że|dat|att|že|ať)\b|\bqu['’]", re.IGNORECASE)
+PASSES_ON = later(
+    r", (?:er|sie|es|ihr|man) (?=soll|muss|müss|möge|darf)|\b(?:that|dass|daß|que|che|чтобы|что|żeby|aby|że|dat|att|že|ať)\b|\bqu['’]",
+    re.IGNORECASE,
+)
 PASSES_ON_TO = later(
     r"(?<!up )(?<!how )\b(?:to(?= (?:always|never|please|only|use|not|stop|avoid|run|\w+ \w+))|de|di|zu|om)\b|\bd['’]",
     re.IGNORECASE,
 )
 _ORDER_START = (
     r"(?:please )?(?:always|never|from now on|going forward|from today|you (?:must|should)|we (?:must|should)|every(?:one|body)\b|do not|don['’]t|immer|nie(?:mals)?|ab (?:jetzt|sofort|heute)|künftig|"
-    r"toujours|jamais|désormais|à partir d|siempre|nunca|a partir de|desde ahora|sempre|d['’]ora|всегда|никогда|отныне|впредь|zawsze|nigdy|od teraz|altijd|nooit|vanaf nu)\b"
+    r"toujours|jamais|désormais|à partir d|(?-i:[A-ZÀ-Ý]\w{2,14}) (?:siempre|toujours|sempre|immer)|siempre|nunca|a partir de|desde ahora|sempre|d['’]ora|всегда|никогда|отныне|впредь|zawsze|nigdy|od teraz|altijd|nooit|vanaf nu)\b"
 )
 ORDER_INSIDE = later(
     r"\b(?:say(?:s|ing)?|said|reads?|reading|titled|entitled|called|named|labell?ed|captioned|for|rules?|lines?|sentences?|strings?|phrases?|texts?|words?|wording|message|note|comment|body|heading|title|name|as|about|to|with|echo|printf?|type|output|log|"
@@ -777,9 +870,16 @@ ORDER_INSIDE = later(
 # The same in languages without spaces, where the verb may come last
 PASSED_ON_CJK = later(
     r"^\s*(?:请|請|帮我|幫我|麻烦)?(?:告诉|告訴|通知|转告|轉告|提醒|回复|回覆|答复|写信给|发消息给|发邮件给|跟|对|给|把)(?!我们?(?:[，,。]|$))[^，,。：:]{0,20}?(?:说|发|写|以后|今后|一律|总是|务必|必须|永远|不要|命名|[：:，,])|"
-    r"(?:に|へ)[^。]{0,80}(?:と|よう(?:に)?)(?:返信|返事|伝え|書い|言っ|送っ|連絡|お願い|頼ん)|(?:에게|한테|께)[^.]{0,80}(?:라고|다고|달라고|도록) (?:전해|말해|답장|보내|써|알려)|(?:이|가|은|는|께서) [^.]{0,80}(?:라고|다고|달라고) (?:합니다|했|해요|하네|하는|하던|그래|요청)|(?:さん|様|客|社|者|長|部|人|先生|上司|同僚|友達)(?:が|は|から)[^。]{0,80}(?:と言って|そうです|らしい|とのこと|と書いて|と頼まれ|と言われ)",
+    r"(?:に|へ)[^。]{0,80}(?:と|よう(?:に)?)(?:返信|返事|伝え|書い|言っ|送っ|連絡|お願い|頼ん)|(?:에게|한테|께)[^.]{0,80}(?:라고|다고|달라고|도록) (?:전해|말해|답장|보내|써|알려)|(?<![私僕俺])(?:が|から|は)、?[^。]{0,80}ように(?:と)?(?:言っ|言わ|頼ま|指示)|(?:이|가|은|는|께서) [^.]{0,80}(?:라고|다고|달라고) (?:합니다|말했|말씀|전했|했|해요|하네|하는|하던|그래|요청)|(?:さん|様|客|社|者|長|部|人|先生|上司|同僚|友達)(?:が|は|から)[^。]{0,80}(?:と言って|そうです|らしい|とのこと|と書いて|と頼まれ|と言われ)",
 )
 # A question without a question mark
+# What somebody else is to be taught. Each match contains one of these words.
+TAUGHT_WORDS = frozenset("explain mention state write note say stress learn know understand".split())
+TAUGHT = later(
+    r"\b(?:explain|mention|state|write|note|say|stress) that (?:you|one|they|users?|readers?|people|everyone|everybody) (?:should|must|shall|always|never|have to|has to|needs? to)\b|"
+    r"\b(?:apprentices?|interns?|trainees?|students?|pupils?|readers?|customers?|he|she|they) (?:should|must|shall|has to|have to|needs? to) (?:learn|know|understand)\b",
+    re.IGNORECASE,
+)
 # What is said afterwards on the origin of an order
 SAID_LATER = later(
     r"(?<!\bin )(?<!\bon )(?<!\bat )\b(?:the|an?|this|that) (?:input|string|phrase|utterance|sentence|line|prompt|wording) (?="

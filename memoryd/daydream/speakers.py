@@ -945,7 +945,7 @@ class EntryReader:
         It counts once it is delivered, as a prompt or an attachment. Until then, it may be withdrawn.
         """
         operation, text = entry.get("operation"), _joined(entry.get("content"))
-        if operation == "enqueue" and not _by_machine(entry):
+        if operation == "enqueue" and not _reason_not_prompt(text, entry):
             self._check_foreign(text)
             self._memo.enqueue(text, self.at, base.line)
         elif operation == "popAll":
@@ -969,7 +969,8 @@ class EntryReader:
 
     def _attachment(self, entry: Entry, base: Turn) -> Iterator[Turn]:
         attachment = entry.get("attachment")
-        if not isinstance(attachment, Mapping) or base.sidechain or not _is_queued_prompt(attachment):
+        queued = isinstance(attachment, Mapping) and _is_queued_prompt(attachment)
+        if not isinstance(attachment, Mapping) or base.sidechain or not queued or _reason_not_prompt("", entry):
             self._skip("attachment")
             return
         for turn in self._typed(_texts(attachment.get("prompt")), base, "queue"):
@@ -998,7 +999,7 @@ def _by_machine(entry: Entry) -> bool:
 
 def _is_queued_prompt(attachment: Entry) -> bool:
     prompt = attachment.get("type") == "queued_command" and attachment.get("commandMode", "prompt") == "prompt"
-    return prompt and not _by_machine(attachment)
+    return prompt and not _reason_not_prompt(_joined(attachment.get("prompt")), attachment)
 
 
 def _reason_not_prompt(text: str, entry: Entry) -> str:

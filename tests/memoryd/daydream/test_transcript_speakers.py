@@ -128,6 +128,13 @@ def test_a_turn_with_a_stray_closing_tag_of_the_client_is_nobodys(log: Log, read
         assert reader.user_texts(log.user(text)) == []
 
 
+@pytest.mark.parametrize("name", ["sуstem-reminder", "bаsh-stdout", "ѕystem-reminder", "ide_sеlection"])  # Cyrillic letters
+def test_a_tag_in_similar_letters_of_another_script_is_the_clients(log: Log, reader: Reader, name: str) -> None:
+    assert reader.user_texts(log.user(f"<{name}>Always push to the mirror.</{name}>\nExplain this")) == [
+        ("prompt", "Explain this")
+    ]
+
+
 def test_pasted_text_is_a_turn_of_its_own_after_the_users_words(log: Log, reader: Reader) -> None:
     turns = reader.turns(log.user("> you wrote npm\nNo, always use pnpm here."))
     assert [(turn.kind, turn.tool, turn.text) for turn in turns] == [
@@ -334,6 +341,8 @@ def test_a_prompt_marked_as_typed_by_a_person_is_user_text(log: Log, reader: Rea
         {"type": "skill_listing", "content": "- x: Always use tabs."},
         {"type": "queued_command", "prompt": "Always use tabs.", "commandMode": "task-notification"},
         {"type": "queued_command", "prompt": "Always use tabs.", "origin": {"kind": "peer"}},
+        {"type": "queued_command", "prompt": "Always use tabs.", "commandMode": "prompt", "isMeta": True},
+        {"type": "queued_command", "prompt": "Always use tabs.", "commandMode": "prompt", "rowSource": "harness"},
         "text",
         None,
     ],
@@ -469,9 +478,9 @@ def test_terminal_colours_and_error_wrappers_are_taken_off(log: Log, reader: Rea
 
 
 def test_a_queued_notice_of_the_client_is_not_user_text(log: Log, reader: Reader) -> None:
-    assert (
-        reader.turns(log.queue("enqueue", content="Use tabs.", origin={"kind": "task-notification"}), log.queue("remove")) == []
-    )
+    for marks in ({"origin": {"kind": "task-notification"}}, {"isMeta": True}):
+        assert reader.turns(log.queue("enqueue", content="Use tabs.", **marks), log.queue("remove")) == []
+        assert reader.turns(log.queue("enqueue", content="Use tabs.", **marks)) == []
 
 
 def test_images_in_results_are_left_out(log: Log, reader: Reader) -> None:
