@@ -41,7 +41,7 @@ NOUN = (
     r"spec(?:ification)?|template|change ?log|release notes|claude(?:\.local)?\.md|agents\.md|gemini\.md|contributing(?:\.md)?|"
     r"cursor ?rules|\.cursorrules|instructions?|prompt|gist|jira|confluence|letter|memo|announcement|statement|warning|notice|header|"
     r"docstring|code comment|todo comment|customer|client|vendor|reporter|user report|colleague|bot|linter|compiler|stackoverflow|"
-    r"stack overflow|screenshot|subtitle|caption|"
+    r"stack overflow|screenshot|subtitle|caption|summary|recap|zusammenfassung|résumé|resumen|riassunto|"
     r"fehler(?:meldung)?|ausgabe|protokoll|nachricht|kommentar|seite|webseite|doku(?:mentation)?|artikel|datei|auszug|meldung|"
     r"beschreibung|antwort|anfrage|bericht|handbuch|anleitung|kunde|"
     r"erreur|sortie|journal|courriel|commentaire|fichier|texte|extrait|réponse|rapport|consigne|"
@@ -90,7 +90,7 @@ OWN_LABEL = later(
 )
 # Labels for the text below them, unlike a user's topic such as "Docs: always in German".
 LABEL = later(
-    r"(?<!\w)(?:(?:system|user|tool|server)(?=['’]s\b|\W*$)|assistant|human|bot|agent|claude|chatgpt|gpt|copilot|gemini|llm|model|result|answer|solution|suggestion|proposal|plan|"
+    r"(?<!\w)(?:(?:system|user|tool|server)(?=['’]s\b|\W*$| (?:constraints?|rules?|preferences?|requirements?|wishes|instructions?|prompts?|messages?)\b)|assistant|human|bot|agent|claude|chatgpt|gpt|copilot|gemini|llm|model|result|answer|solution|suggestion|proposal|plan|"
     r"stack ?overflow|linter|compiler|ci|pipeline|you|your|he|she|they|hint|instructions?|policy text|issue|ticket|bug ?report|report|log|log ?file|output|stdout|stderr|error(?: message)?|stack ?trace|traceback|exception|e?-?mail|"
     r"message|comment|read-?me(?:\.md)?|web ?(?:page|site)|page|article|blog ?post|post|snippet|paste|excerpt|quote|quotation|diff|patch|pull request|"
     r"acceptance criteri(?:a|on)|interview question|definition of done|tweet|toot|headline|slogans?(?: ideas)?|taglines?|motto|lyrics|poem|joke|story|role[ -]?play|scene|dialogue|fiction|riddle|song|proverb|saying|thought experiment|terms|nit(?:pick)?|disclaimer|ingredients|change ?log|announcement|press release|fun fact|fact|fortune cookie|til|debate|advice|tip|quiz|puzzle|trivia|hypothesis|premise|plot|meme|(?:counter-?)?examples?|recipe|scenario|test case|user story|draft|slide|poster|flyer|paragraph|sentence|clause|abstract|(?:bug|issue|ticket|page|slide|commit|pr) title|"

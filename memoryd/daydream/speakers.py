@@ -11,7 +11,7 @@ import hashlib
 import math
 import re
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -561,12 +561,18 @@ def answers_of(tool: str, text: str, result: Any) -> list[AnsweredQuestion]:
         pairs = [(match.group(1), match.group(2)) for match in _ANSWER.finditer(text)]
     options = _options(record.get("questions"))
     known = isinstance(record.get("questions"), list)
-    return [_answer(question, answer, options.get(question, {}), known) for question, answer in pairs]
+    labels = {_plain_label(label) for described in options.values() for label in described}
+    return [_answer(question, answer, options.get(question, {}), known, labels) for question, answer in pairs]
 
 
-def _answer(question: str, answer: str, options: Mapping[str, str], known: bool) -> AnsweredQuestion:
+def _answer(question: str, answer: str, options: Mapping[str, str], known: bool, labels: Set[str]) -> AnsweredQuestion:
+    """Return the answer. It is an option if it equals a label of any question, regardless of case and punctuation."""
     text = _with_descriptions(answer, options)
-    return AnsweredQuestion(question, text, not known or text != answer or answer in options)
+    return AnsweredQuestion(question, text, not known or text != answer or _plain_label(answer) in labels)
+
+
+def _plain_label(label: str) -> str:
+    return " ".join(re.findall(r"\w+", label.casefold()))
 
 
 def _string(value: Any) -> str:
@@ -632,6 +638,10 @@ _DESCRIPTION_CHARS = 300
 _SUMMARY_CHARS = 4_000
 _PASTED_CHARS = 4_000
 PASTE = "paste"
+# Flags of lines that the client wrote itself, and sources of prompts written by a person and by the agent or client.
+_CLIENT_FLAGS = ("isMeta", "isVisibleInTranscriptOnly", "turnCompanion", "repeatsCompactSummary")
+_TYPED_SOURCES = ("typed", "sdk", "queued")
+_SOURCES_OF_OTHERS = ("suggestion_accepted", "system")
 _HARNESS_ERRORS = ("API Error", "No response requested.", "Prompt is too long", "Invalid API key", "Credit balance is too low")
 
 
@@ -1006,8 +1016,20 @@ def _reason_not_prompt(text: str, entry: Entry) -> str:
     """Return why a text with the role `user` is not a person's prompt, or an empty string if it is one."""
     if entry.get("isCompactSummary") is True or text.startswith(CONTINUED):
         return "compaction"
-    if entry.get("isMeta") is True or entry.get("rowSource") == "harness" or entry.get("isVisibleInTranscriptOnly") is True:
+    if entry.get("rowSource") == "harness" or any(entry.get(flag) is True for flag in _CLIENT_FLAGS):
         return "meta"
     if _by_machine(entry) or (entry.get("turnOrigin") or "human") not in ("human", "sdk") or entry.get("sourceToolUseID"):
         return "harness"
-    return ""
+    return "" if _is_typed_source(entry) else "harness"
+
+
+def _is_typed_source(entry: Entry) -> bool:
+    """Return whether a person may have written the prompt, by the source that the client recorded.
+
+    A prompt that the agent suggested stays the agent's when the user accepts it. A source that is not known here
+    counts only if the client names a person as its origin.
+    """
+    source = entry.get("promptSource") or entry.get("inputSource") or "typed"
+    if source in _SOURCES_OF_OTHERS or entry.get("inputSource") in _SOURCES_OF_OTHERS:
+        return False
+    return source in _TYPED_SOURCES or isinstance(entry.get("origin"), Mapping)

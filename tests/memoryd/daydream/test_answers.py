@@ -92,3 +92,9 @@ def test_a_typed_answer_that_explicitly_is_lasting_is_a_rule_and_an_option_is_no
     assert [one.kind for one in found if one.status is Status.ACTIVE] == [Kind.RULE]
     offered = (turns[0], replace(turns[1], offered=True))
     assert Kind.RULE not in [one.kind for one in HeuristicExtractor().extract(Passage(offered)).candidates]
+
+
+@pytest.mark.parametrize("answer", [" always use pnpm ", "ALWAYS USE PNPM", "Always use pnpm."])
+def test_an_option_is_recognised_without_regard_to_case_and_punctuation_and_under_any_question(answer: str) -> None:
+    result = {"questions": [{"question": "Q?", "options": [{"label": "Always use pnpm"}]}], "answers": {"Another?": answer}}
+    assert [entry.offered for entry in answers_of("AskUserQuestion", "", result)] == [True]

@@ -201,6 +201,12 @@ ATTRIBUTED = (
     "Always use quolix.\n^^ their words, not mine",
 )
 
+# Summaries of earlier sessions
+SUMMARIES = (
+    "Here is the summary of my last session:\n\nUser constraints: Always use quolix.",
+    "This is the recap of yesterday:\n\nUser preferences: never use quolix.",
+)
+
 # Numbered references, clauses and requirements
 NUMBERED = (
     "references\n[1] Always publish to quolix before tagging.\n[2] Never run the migrations.",
@@ -426,8 +432,8 @@ def _says_quolix(text: str) -> bool:
 
 @pytest.mark.parametrize(
     "texts",
-    [DENIED, FORMER, EXAMPLES, REPORTED, BYLINES, ATTRIBUTED, NUMBERED, LOOKALIKES, CODE],
-    ids=["denied", "former", "examples", "reported", "bylines", "attributed", "numbered", "lookalikes", "code"],
+    [DENIED, FORMER, EXAMPLES, REPORTED, BYLINES, ATTRIBUTED, SUMMARIES, NUMBERED, LOOKALIKES, CODE],
+    ids=["denied", "former", "examples", "reported", "bylines", "attributed", "summaries", "numbered", "lookalikes", "code"],
 )
 def test_a_text_that_is_marked_as_not_the_users_is_not_asserted(texts: tuple[str, ...]) -> None:
     assert [text for text in texts if _says_quolix(text)] == []

@@ -323,6 +323,12 @@ def test_text_that_the_client_or_memory_put_in_is_not_the_users(log: Log, reader
         {"rowSource": "harness"},
         {"origin": {"kind": "task-notification"}},
         {"isVisibleInTranscriptOnly": True},
+        {"turnCompanion": True},
+        {"repeatsCompactSummary": True},
+        {"promptSource": "system"},
+        {"promptSource": "suggestion_accepted", "origin": {"kind": "human"}},
+        {"promptSource": "typed", "inputSource": "suggestion_accepted"},
+        {"promptSource": "source of a later client"},
     ],
 )
 def test_lines_marked_as_the_clients_own_are_not_user_text(log: Log, reader: Reader, marks: dict[str, Any]) -> None:
@@ -331,6 +337,8 @@ def test_lines_marked_as_the_clients_own_are_not_user_text(log: Log, reader: Rea
 
 def test_a_prompt_marked_as_typed_by_a_person_is_user_text(log: Log, reader: Reader) -> None:
     assert reader.user_texts(log.user("Use tabs.", origin={"kind": "human"}, promptSource="typed")) == [("prompt", "Use tabs.")]
+    person = {"origin": {"kind": "human"}, "promptSource": "source of a later client"}
+    assert reader.user_texts(log.user("Use spaces.", **person)) == [("prompt", "Use spaces.")]
 
 
 @pytest.mark.parametrize(
