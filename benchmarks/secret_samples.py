@@ -3,9 +3,9 @@
     python -m benchmarks.secret_samples [--seed 1] [--each 6] [--show] [--file SAMPLES.json]
 
 Prints, for each kind, the number of secrets missed by `redact` and the number of harmless strings changed, and the
-overall shares. `--show` prints the failures. `--file` counts the samples of a file instead. The file is a list of
-objects with `kind`, `text` and `secret` (null for a harmless one), for samples by an author who does not know the
-patterns.
+overall shares. `--show` prints the failures. `--file` counts the samples of a file instead, for samples by an author
+who does not know the patterns. The file is a list of objects with `kind`, `text` and `secret` (null for a harmless
+one), or an object with a list `secrets` of objects with `kind`, `text` and `needles`, and a list `harmless` of texts.
 """
 
 from __future__ import annotations
@@ -460,7 +460,12 @@ def _written(line: str) -> str:
 
 def samples_of(path: Path) -> Iterator[Sample]:
     """Return the samples of a file."""
-    for row in json.loads(path.read_text(encoding="utf-8")):
+    data = json.loads(path.read_text(encoding="utf-8"))
+    if isinstance(data, dict):
+        yield from (Sample(row["kind"], row["text"], tuple(row["needles"])) for row in data["secrets"])
+        yield from (Sample("harmless", text) for text in data["harmless"])
+        return
+    for row in data:
         harmless_one = row["secret"] is None
         needles = () if harmless_one else _parts_of(row["secret"], row["text"])
         yield Sample(f"{row['kind']}, harmless" if harmless_one else row["kind"], row["text"], needles)

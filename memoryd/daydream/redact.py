@@ -223,7 +223,7 @@ def _replace(rule: SecretRule, scanned: ScannedText, finds: _Finds) -> str:
     text = scanned.text
 
     def put(match: re.Match[str]) -> str:
-        if MARK in match["secret"] or not rule.accept(match):
+        if MARK in match["secret"] or _is_in_mark(match) or not rule.accept(match):
             return match[0]
         if rule.kind in _NAMED_KINDS and is_described(match.string, match.start("secret")):
             return match[0]
@@ -243,6 +243,11 @@ def _replace(rule: SecretRule, scanned: ScannedText, finds: _Finds) -> str:
             out += [text[at:start], changed]
             at = match.end()
     return "".join([*out, text[at:]]) if out else text
+
+
+def _is_in_mark(match: re.Match[str]) -> bool:
+    """Return whether the match begins in a redaction mark, whose kind is not the name of what follows."""
+    return match.string.startswith(MARK, match.start() - len(MARK)) if match.start() >= len(MARK) else False
 
 
 # Kinds that are found by the name of a value, not by its look.

@@ -111,9 +111,14 @@ def _lines_about_access(scanned: ScannedText) -> Iterator[tuple[int, int, list[t
 def _is_part_of_word(text: str, word: re.Match[str]) -> bool:
     """Return whether the word continues on either side, as in "compass". Names in code such as "dbPassword" don't count."""
     before, after = text[max(0, word.start() - 1) : word.start()], text[word.end() : word.end() + 1]
+    if before == "/" and _IN_A_PATH.search(text, max(0, word.start() - 80), word.start()):
+        return True
     if word[0][0] > "\u0590":  # In these scripts, articles and prepositions are attached to the word.
         return False
     return before.isalpha() and not (word[0][:1].isupper() and before.islower()) or after.isalpha() and word[0].isascii()
+
+
+_IN_A_PATH = re.compile(r"(?<![\w/.~-])[~.]{0,2}/(?:[\w.-]{1,40}/){0,6}$")
 
 
 def _bare(raw: str) -> str:
@@ -226,7 +231,7 @@ _JOINED = re.compile(
 
 def _follows(text: str, token: re.Match[str], word: tuple[int, int], between: str) -> bool:
     """Return whether the value is next to the word. "Pass" and "log in" may be verbs, so they require a noun before them."""
-    if between.strip(" \t\"'`(") or token.start() < word[1]:
+    if between.strip(" \t\"'`(") or token.start() < word[1] or text[word[0] : word[1]].casefold() == "ssid":
         return False
     return _VERB.fullmatch(text, *word) is None or _OF_A_NETWORK.search(text, max(0, word[0] - 60), word[0]) is not None
 
@@ -261,7 +266,7 @@ OTHER_THAN_A_SECRET = re.compile(
     re.IGNORECASE,
 )
 IS_DATA = re.compile(
-    r"_?_Z\w|AAAA[A-Z]|Qm[1-9A-HJ-NP-Za-km-z]{44}$|iVBOR|R0lGOD|PHN2Z|PD94b|/9j/|JVBERi|UEsDB|H4sI|d09G|T1RUT|AAEAAA|MII|eyJ|bafy|AQICAH|AgB[A-Z]|sha\d{3}|nonce-|"
+    r"_?_Z\w|AAAA[A-Z]|Qm[1-9A-HJ-NP-Za-km-z]{44}$|iVBOR|R0lGOD|PHN2Z|PD94b|/9j/|JVBERi|UEsDB|H4sI|d09G|T1RUT|AAEAAA|MII|MIGfMA0G|M(?:Fkw|Fww|Cow|HYw)[EB]|eyJ|bafy|AQICAH|AgB[A-Z]|sha\d{3}|nonce-|"
     r"[a-z]{2,8}_[A-Za-z0-9]{8,24}$|[a-z]+-[a-z]+-|https?|www\.|W/|arn:|projects/",
 )
 _FILE_END = re.compile(r"\.(?:[a-z]{2,5}\d?|[a-z]\d?)$")
@@ -433,7 +438,8 @@ _HAS_BEEN = re.compile(
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(
-    r"\b(?:the|an|is|are|was|be|been|to|of|from|for|not|must|should|will|it|this|that|which|stored|kept|has|have|can|may|you|we|they|der|das|die|ein|eine|ist|im|mit|nicht|und|muss|wird|zu|est|pas|une|un|doit|que|para|non|не|это)\b",
+    r"\b(?:the|an|is|are|was|be|been|to|of|from|for|not|must|should|will|it|this|that|which|stored|kept|has|have|can|may|you|we|they|der|das|die|ein|eine|ist|im|mit|nicht|und|muss|wird|zu|est|pas|une|un|doit|que|para|non|не|это|"
+    r"same|required|unchanged|requise?|demandée?|richiest[ao]|obligatoi?r[ei]a?|ogni|nie|noch)\b",
     re.IGNORECASE,
 )
 _WORDS_ARROW = re.compile(

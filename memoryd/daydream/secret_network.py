@@ -75,8 +75,8 @@ _CJK = "\u3040-\u9fff\uac00-\ud7a3\u0e00-\u0e7f"
 _TOKEN = re.compile(rf"[^\s\"'`<>{{}}\[\](),;|“”„«»‘’「」『』，。、；：（）{_CJK}]{{4,200}}")
 _QUOTED = re.compile(r"\"([^\"\n]{4,100})\"|'([^'\n]{4,100})'|`([^`\n]{4,100})`|[„“«「『]([^„“”«»「」『』\n]{4,100})[“”»」』]")
 _CLAUSE = re.compile(
-    r"(?:[:=→：]|->|=>|\b(?:is|was|ist|war|lautet|est|es|è|é|это|reads|order)\b:?)\s{1,3}"
-    r"(?P<value>[^\W\d_]{2,16}(?:[ ,.-]{1,2}[^\W\d_]{2,16}){2,25})(?=[.!,;)]?\s{0,3}(?:\n|$)|[.!;,)]\s| -)"
+    r"(?:[:=→：]|->|=>|\b(?:is|was|been|remains|ist|war|lautet|gilt|bleibt|est|reste|es|siendo|è|resta|é|это|reads|order|enter|set to)\b(?:\s(?:seit \d{4}|seit Jahren|weiterhin|immer noch|nach wie vor|still|toujours|todavía|ancora))?:?)\s{1,3}"
+    r"(?P<value>[^\W\d_]{2,16}(?:[ ,.-]{1,2}[^\W\d_]{2,16}){2,25})(?=[.!,;)]?\s{0,3}(?:\n|$)|[.!;,)]\s| -|\s(?:since|seit|depuis|desde|and confirm|ein\b))"
 )
 _WORD = re.compile(r"[A-Za-z]?[^\W\dA-Z_]+|[A-Z]+|\d+|[^\w\s]+")
 _PIECE = re.compile(r"[A-Z]?[a-z]+|[A-Z]+|\d+|[^A-Za-z\d]+")
@@ -310,6 +310,7 @@ def _in_quotes(text: str, begin: int, end: int) -> Iterator[SecretCandidate]:
             or _IS_PUBLIC.match(quoted)
             or quoted != quoted.strip()
             or quoted.isdigit()
+            or _IS_REGEX.search(quoted)
             or _FIELD.match(quoted)
             or _NAMES_A_FIELD.fullmatch(quoted)
         ):
@@ -318,16 +319,17 @@ def _in_quotes(text: str, begin: int, end: int) -> Iterator[SecretCandidate]:
             yield SecretCandidate(start, stop, 1)
 
 
+_IS_REGEX = re.compile(r"\.\*|\\[xudws][\w\\-]?.*\\|\[\^|\(\?[:=!<]")
 # A header or an assignment in quotes: its value is a candidate of its own.
 _FIELD = re.compile(r"[A-Za-z][\w-]{1,40}: ")
 # The name of a field or method.
 _NAMES_A_FIELD = re.compile(
     r"[A-Za-z_][A-Za-z_.-]{0,30}(?:[Pp]assword|[Tt]oken|[Ss]ecret|[Ll]ogin|[Kk]ey)[A-Za-z_.-]{0,30}\d?|(?:password|token|secret|login|key)[A-Za-z_.-]{0,30}\d?"
 )
-# Recipients, accounts and other objects of well-known services, and texts to be replaced.
+# Recipients, accounts and other objects of well-known services, references, keys of a keyboard, and texts to be replaced.
 _IS_PUBLIC = re.compile(
     r"age1[0-9a-z]{58}$|dXNlcjpwYXNz|dXNlcm5hbWU6cGFz|QWxhZGRpbjpv|Zm9vOmJhcg|[CUTGDBW]0[0-9A-Z]{8,10}$|(?:acct|cus|pi|ch|evt|sub|price|prod|in|seti|si|usr|user|org|app|req|txn|po|card|src|pm|prj|proj|team|acc|run|job|msg|thread|asst|file|batch|ft|"
-    r"resp|call|toolu|chatcmpl|cmpl)[_-][A-Za-z0-9]{8,40}$|please[-_]|[\w-]{0,30}(?:change|replace)[-_]?(?:me|it|this)(?:[-_](?:now|in|later|please)\w{0,20})?$",
+    r"resp|call|toolu|chatcmpl|cmpl)[_-][A-Za-z0-9]{8,40}$|%[\w.]{1,60}[(%]|#\{|@[\w.]{1,60}[@(]|\{cipher\}|(?:ctrl|strg|cmd|alt|shift|option|meta)\+\w|(?:env|file|fd|stdin):\S|please[-_]|[\w-]{0,30}(?:change|replace)[-_]?(?:me|it|this)(?:[-_](?:now|in|later|please)\w{0,20})?$",
     re.IGNORECASE,
 )
 _QUOTES = ('"', "'")
@@ -341,7 +343,9 @@ def _of_token(text: str, token: re.Match[str]) -> Iterator[SecretCandidate]:
         return
     start, end = token.span()
     if (
-        _is_part_of_data(text, start, end)
+        _PROMPT.fullmatch(raw)
+        or _FULL_PATH.match(raw)
+        or _is_part_of_data(text, start, end)
         or "\x1b" in raw
         or raw.count("\\") > 1
         or raw.startswith(_PATHS)
@@ -364,11 +368,16 @@ def _of_token(text: str, token: re.Match[str]) -> Iterator[SecretCandidate]:
         near_end = at <= 0 or end - start - at < 4 or raw.startswith("://", at - 1)  # noqa: PLR2004
         # A path is no pair of a name and a value.
         near_end = near_end or sign == "/" and (len(raw) > _LONGEST_DATA_FREE or at == 1)
+        near_end = near_end or sign == ":" and raw.startswith(":", at)  # The name of a module.
         if not near_end and not is_described(text, start + at) and not is_measure(raw[at : end - start]):
             yield SecretCandidate(start + at, end, 3)
 
 
 _PATHS = ("~/", "./", "../")
+_FULL_PATH = re.compile(
+    r"/(?:Users|home|root|etc|opt|usr|var|srv|tmp|mnt|media|data|app|work|workspace|private|Applications|Library)/[\w.@-]"
+)
+_PROMPT = re.compile(r"[\w.-]{1,40}@[\w.-]{1,60}:[~/][\w/.~-]{0,80}[#$%]?")
 
 
 def _is_variable(text: str, start: int, value: str) -> bool:
@@ -378,6 +387,7 @@ def _is_variable(text: str, start: int, value: str) -> bool:
 
 
 _SHORTEST_PIECE = 3
+_OPENS_ARGUMENTS = ("(", "{")
 
 
 def _is_part_of_data(text: str, start: int, end: int) -> bool:
@@ -405,6 +415,8 @@ def _may_be_value(text: str, start: int, end: int) -> bool:
         return False
     if not any(c.isalpha() for c in value):
         return False  # Codes and PINs are found by their words.
+    if value.isalpha() and text.startswith(":", end) and text[start - 1 : start] in _OPENS_ARGUMENTS:
+        return False  # The name of an argument.
     if NAMES_ONE.search(value) and value.isalnum() or len(value) > _LONGEST_DATA_FREE and IS_DATA.match(value):
         return False
     line = text.rfind("\n", max(0, start - _AROUND), start) + 1

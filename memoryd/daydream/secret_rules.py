@@ -27,8 +27,9 @@ from memoryd.daydream.secret_values import (
     is_wordy,
     looks_random,
     stems_in,
+    strangeness,
 )
-from memoryd.daydream.secret_words import WORD_START, is_name
+from memoryd.daydream.secret_words import WORD_START, is_name, may_be_password
 
 MARK = "[redacted:"
 
@@ -194,6 +195,26 @@ _PRODUCTS = re.compile(
 )
 
 
+# Words for electronics, where a pin is a contact.
+_OF_A_BOARD = re.compile(
+    r"\b(?:gpio|bcm|vcc|gnd|led|header|connector|stecker|buchse|raspberry|arduino|esp32|pinout|pins|socket|jumper|mux|board)\b",
+    re.IGNORECASE,
+)
+_NEAR_CODES = 40
+
+
+def _accept_codes(match: re.Match[str]) -> bool:
+    """Accept codes of a list. After more words, they must be on lines of their own or several, and contain digits."""
+    codes = [code for code in re.split(r"[\s,;/|]{1,9}", match["secret"]) if len(code) > 3]  # noqa: PLR2004
+    if len(match["between"]) > _NEAR_CODES and (
+        match["sep"] not in (":", "：", "\n", "→", "->")
+        or len(codes) < 2
+        or sum(c.isdigit() for c in match["secret"]) < 2 * len(codes)  # noqa: PLR2004
+    ):
+        return False
+    return not (match["sep"].isalpha() or match["sep"] == " ") or sum(c.isdigit() for c in match["secret"]) >= 2  # noqa: PLR2004
+
+
 _OF_CODES = re.compile(
     r"code|key|schlüssel|clé|clave|chave|chiave|pin|phrase|ключ|код|codice|código|kit|icloud|recovery|复|恢|複|復|복",
     re.IGNORECASE,
@@ -270,6 +291,32 @@ def _accept_long_random(match: re.Match[str]) -> bool:
     return _accept_random(match) and not re.fullmatch(r"[0-9a-f-]{1,200}", value) and not is_wordy(value)
 
 
+def _accept_continuation(match: re.Match[str]) -> bool:
+    """Accept the only value of the line after a secret if it looks like more of it. In cookies, other fields may follow."""
+    value = match["secret"]
+    if re.fullmatch(r"[0-9a-f]{32,200}", value) or _accept_long_random(match):
+        return True
+    digits, upper, lower = sum(c.isdigit() for c in value), any(c.isupper() for c in value), any(c.islower() for c in value)
+    if is_placeholder(value) or not digits or not upper or "-" in value or "_" in value:
+        return False
+    if lower:
+        return not is_wordy(value) and strangeness(value)[0] > _STRANGE_ENOUGH
+    return digits >= 4 and len(value) >= 12  # noqa: PLR2004
+
+
+_STRANGE_ENOUGH = 0.4
+
+
+def _accept_two_scripts(match: re.Match[str]) -> bool:
+    """Accept ASCII with a few other letters inside, which no word of a sentence about passwords is."""
+    value = match["secret"]
+    plain = "".join(c for c in value if c.isascii())
+    return len(plain) >= 5 and any(c.isdigit() for c in plain) and is_mixed(plain) and not _OF_A_SENTENCE.search(value)  # noqa: PLR2004
+
+
+_OF_A_SENTENCE = re.compile("[的和或与及用在加后后位个字符存到以是有含を字と文桁また자와과로]|から|まで|이상")
+
+
 def _accept_set(match: re.Match[str]) -> bool:
     """Accept a value separated from its name only by a space. "Set token limit" contains no value."""
     value = match["secret"]
@@ -307,7 +354,8 @@ _ENGLISH = frozenset(
 
 
 _OF_WHAT = re.compile(
-    r"\b(?:wi-?fi|red|router|acceso|root|servidor|correo|base|caja|puerta|usuario|admin|cuenta|portal|banco|vpn)\b", re.IGNORECASE
+    r"\b(?:wi-?fi|red|router|acceso|root|servidor|correo|base|caja|puerta|usuario|admin|cuenta|portal|banco|vpn|impresora|cámara|equipo|teléfono|alarma|ftp|panel|buzón|tienda|almacén|terminal)\b",
+    re.IGNORECASE,
 )
 _FOREIGN_IS = frozenset(
     "è é es est ist sarà era sera será это jest je är er este — を は 是 为 은 는 seria fica ficou devient reste".split()
@@ -365,7 +413,13 @@ def _accept_in_prose(match: re.Match[str]) -> bool:
         return False
     if _is_joined(match):
         return True
-    if is_placeholder(value) or is_lookup_in_prose(value) or (is_measure(value) and not value.isdigit()):
+    if (
+        is_placeholder(value)
+        or is_lookup_in_prose(value)
+        or is_measure(value)
+        and not value.isdigit()
+        or _CODE_OF_A_MESSAGE.fullmatch(value)
+    ):
         return False
     if not _is_password_key(key):
         return looks_random(value)
@@ -376,6 +430,10 @@ def _accept_in_prose(match: re.Match[str]) -> bool:
     if any(c in "-_./:" for c in value) or is_predicate(value):
         return False
     return value.isascii() is False or value.isalpha()
+
+
+# "CTGNL0001E", "J2CA0056I", "HY000"
+_CODE_OF_A_MESSAGE = re.compile(r"(?=[A-Z\d]{5,16}$)[A-Z]{1,6}\d?[A-Z]{0,8}0\d{2,8}[A-Z]?")
 
 
 def _accept_quoted(match: re.Match[str]) -> bool:
@@ -521,7 +579,7 @@ def _accept_phrase(match: re.Match[str]) -> bool:
 
 
 _SENTENCE = frozenset(
-    "the a an is are was be been in on at of to from by with for not and or must should will it this that read kept stored das der die ein eine ist im in auf von zu mit nicht und muss wird".split()
+    "same required unchanged never always still nie noch gleich nach per ogni anche richiesta richiesto requise requis obligatoire obligatoria demandée demandé toujours ancora todavía the a an is are was be been in on at of to from by with for not and or must should will it this that read kept stored das der die ein eine ist im in auf von zu mit nicht und muss wird".split()
 )
 
 
@@ -540,6 +598,25 @@ def _accept_url_key(match: re.Match[str]) -> bool:
     return len(match["secret"]) >= 16 and looks_random(match["secret"]) and not is_placeholder(match["secret"])
 
 
+def _accept_parameter(match: re.Match[str]) -> bool:
+    """Accept a random value, or several words that somebody chose as the value of a parameter that grants access."""
+    value, name = match["secret"], match["name"]
+    if len(value) >= 10 and _accept_random(match):  # noqa: PLR2004
+        return True
+    if _NO_PARAMETER.search(name) or not _GRANTS_ACCESS.search(name) or is_placeholder(value) or _NAMES_ACCESS.search(value):
+        return False
+    words = [word for word in re.split(r"[-_.]|(?<=[a-z])(?=[A-Z])", value) if len(word) > 1]
+    return may_be_password(value) or len(words) > 1 and all(word.isalpha() for word in words)
+
+
+_GRANTS_ACCESS = re.compile(r"(?:token|secret|api_?key|passwd|password|pwd|[a-z][_-]?key)$", re.IGNORECASE)
+_NO_PARAMETER = re.compile(
+    r"(?:page|next|sort|sync|continuation|cursor|reset|csrf|xsrf|delta|resume|prev)[\w.-]{0,12}$|type", re.IGNORECASE
+)
+_NAMES_ACCESS = re.compile(
+    r"token|secret|passw|api.?key|invalid|expired|missing|wrong|required|example|sample|demo|test|foo|dummy|value|string",
+    re.IGNORECASE,
+)
 _ENDS_PATH = re.compile(r"/v\d{1,2}/(?:private-)?$|^/[tk]/")
 _PLACES_OF_KEYS = re.compile(
     r"hc-ping|webhook\.site|nosnch|infura|alchemy|quiknode|blastapi|ankr|chainstack|getblock|betterstack|pushgateway",
@@ -718,7 +795,8 @@ PREFIX_WORDS = (
 # Prefixes of these, for keys split by a line end or by concatenation.
 KEY_START = (
     r"(?:sk-(?:ant-|proj-|or-)?|gh[pousr]_|github_pat_|xox[abposr]-|AKIA|ASIA|AIza|ya29\.|gl(?:pat|dt|rt|ft|soat|ptt)-|npm_|hf_|pypi-|[srp]k_(?:live|test)_|whsec_|SG\.|"
-    r"do[opr]_v1_|dckr_pat_|shp(?:at|ca|pa|ss)_|lin_api_|figd_|gsk_|r8_|glsa_|xai-|nvapi-|pplx-|hv[sb]\.|ATATT3|eyJ)"
+    r"do[opr]_v1_|dckr_pat_|shp(?:at|ca|pa|ss|ua)_|lin_api_|figd_|gsk_|r8_|glsa_|glc_|xai-|nvapi-|pplx-|hv[sbr]\.|ATATT3|ATCTT3|ATBB|eyJ|GOCSPX-|AGE-SECRET-KEY-1|PMAK-|NRAK-|CFPAT-|"
+    r"xapp-\d-|xkeysib-|sntry[su]_|dapi(?=[0-9a-f]{6})|key-(?=[0-9a-f]{6})|tskey-|tvly-|csk-|sbp_|pscale_(?:tkn|pw|oauth)_|lsv2_|pcsk_|sq0(?:atp|csp|idp)-|ph[cx]_|nfp_|pat-(?:na|eu)\d-|dp\.(?:pt|st|ct)\.)"
 )
 # These require no further check.
 _KNOWN_PREFIX = re.compile(
@@ -734,7 +812,7 @@ _PIN_IS = r"[^\n.:=!?]{0,40}?(?:\s{0,2}[:=：]\s{0,2}|'s\s|\s(?:is|was|ist|laute
 _PIN_END = r"(?![A-Za-z0-9_:/%-])(?!\.\d)(?!\s(?:of|on|in|lines?|bytes?|times|ms|items|rows|pins?)\b)"
 _NO_CODE = "".join(f"(?<!{word} )" for word in "error exit status zip return area response postal country bar qr source".split())
 _BACKUP = (
-    r"(?:(?:recovery|backup|emergency|scratch|rescue|reserve|wiederherstellungs|ersatz|notfall|2fa[ -]backup)[ -]?codes?|codes? de (?:secours|récupération|recuperación|recuperação|respaldo)|"
+    r"(?:(?:recovery|backup|emergency|scratch|rescue|reserve|wiederherstellungs|ersatz|notfall|2fa[ -]backup)[ -]?(?:codes?|keys)|codes? de (?:secours|récupération|recuperación|recuperação|respaldo)|"
     r"резервные коды|恢复代码|备用码|リカバリーコード)"
 )
 
@@ -744,6 +822,11 @@ _SESSION_NAME = (
     r"[\w-]{0,20}logged_in\w{0,60}|li_at|d_c0|z_c0|sapisid|hsid|ssid|__secure-[\w-]{1,40}|__host-[\w-]{1,40}|user_session|_gh_sess|cf_clearance)"
 )
 _ADMIN = r"[^\s:/|,;\"'`]{1,60}"
+
+
+# What a line break, a quote or a table puts between the parts of a value.
+_LINE_START = r"[ \t]{0,24}(?:[>|│+#*:]{1,3}[ \t]{0,20}){0,2}"
+_IN_MARK = r"\[redacted:(?:assignment|key|api-key|header|authorization|cookie|password|url-key|url-parameter|base64)\]"
 
 
 def _rule(
@@ -779,7 +862,7 @@ SHAPES: Mapping[str, re.Pattern[str]] = MappingProxyType(
         "<-p>": re.compile(r"^(?:-[pPwUAXak]|--pass|/p:)", re.MULTILINE),
         "<net>": re.compile(r"^net$", re.MULTILINE | re.IGNORECASE),
         "<call>": re.compile(
-            r"(?i:connect\w{0,10}|log_?in|begin|PDO|connection|credentials?|auth\w{0,8}|sign_?in|basic|user|register|stripe|openai|anthropic|twilio|sendgrid|mailgun|bot|fernet|\.new|secretbox|hash\w{0,4}|password)\(|[\"']-(?:p|pw|P|a)[\"']"
+            r"(?i:connect\w{0,10}|log_?in|begin|PDO|mysqli|__construct|bind(?:_s)?|connection|credentials?|auth\w{0,12}|sign_?in|basic|user|register|stripe|openai|anthropic|twilio|sendgrid|mailgun|bot|fernet|\.new|secretbox|hash\w{0,4}|password)\(|[\"']-(?:p|pw|P|a)[\"']"
         ),
         "<pair>": re.compile(r"[\w.@\]-][/:]\w|^/$", re.MULTILINE),
         "<prefixed>": re.compile(r"[A-Za-z\d][-_.](?=[a-zA-Z_-]{0,29}\d)[\w-]{30}"),
@@ -838,9 +921,9 @@ RULES: tuple[SecretRule, ...] = (
     _rule(
         "url-parameter",
         "<=value>",
-        r"[?&#~;](?:[\w.-]{0,30}(?:token|secret|api_?key|apikey|passwd|password|pwd)(?:_?(?:hash|hint|value|code|v?\d))?|key|auth|sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|access_?key|"
-        r"appid|code|sessionid|sid|pass|hmac|ticket|(?:invite|invitation|auth|access|login|magic|verify|verification|reset|activation|confirm|unsubscribe|share|session|oauth|client|device|user)[_-]?(?:code|hash|ticket|key|id_token|link))=(?P<secret>[\w%+/=.~-]{10,2000})",
-        _accept_random,
+        r"[?&#~;](?P<name>[\w.-]{0,30}(?:token|secret|api_?key|apikey|passwd|password|pwd|(?:cron|build|trigger|deploy|hook|push|auth)[_-]?key)(?:_?(?:hash|hint|value|code|v?\d))?|key|auth|sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|access_?key|"
+        r"appid|code|sessionid|sid|pass|hmac|ticket|(?:invite|invitation|auth|access|login|magic|verify|verification|reset|activation|confirm|unsubscribe|share|session|oauth|client|device|user)[_-]?(?:code|hash|ticket|key|id_token|link))=(?P<secret>[\w%+/=.~!*-]{8,2000})",
+        _accept_parameter,
         also="token secret api_key apikey pass pwd key auth sig appid code session sid hmac hash ticket link",
     ),
     # Addresses that grant access to whoever knows them
@@ -1085,9 +1168,9 @@ RULES: tuple[SecretRule, ...] = (
     _rule(
         "password",
         "",
-        r"(?:mysqli(?:_connect|->real_connect)?|mysql_p?connect|maria_connect|PDO|getConnection|oci_(?:p?connect)|ibase_connect|odbc_connect|sqlsrv_connect|db2_connect)\(\s{0,4}(?:[^,()\n]{1,120},\s{0,12}){2}[\"'](?P<secret>[^\"'\s]{3,200})[\"']",
+        r"(?:mysqli(?:_connect|->real_connect)?|mysql_p?connect|maria_connect|PDO|getConnection|oci_(?:p?connect)|ibase_connect|odbc_connect|sqlsrv_connect|db2_connect|imap_open|ldap_bind|ssh2_auth_password|ftp_login)(?:\\\\?\w{1,30}){0,2}(?:(?:->|::)__construct)?\(\s{0,4}(?:[^,()\n]{1,120},\s{0,12}){2}[\"'](?P<secret>[^\"'\s]{3,200})[\"']",
         _accept_typed,
-        stems="mysqli mysql_ maria_ pdo getconnection oci_ ibase_ odbc_ sqlsrv_ db2_",
+        stems="mysqli mysql_ maria_ pdo getconnection oci_ ibase_ odbc_ sqlsrv_ db2_ imap_open ldap_bind ssh2_auth ftp_login",
     ),
     _rule(
         "password",
@@ -1096,6 +1179,34 @@ RULES: tuple[SecretRule, ...] = (
         r"PlainAuth|PlainAuthProvider|PlainTextAuthProvider|auth\.basic|credentials\.basic)\(\s{0,4}(?:[^,()\n]{0,120},\s{0,12}){1,2}?[\"'](?P<secret>[^\"'\s]{4,200})[\"']",
         _accept_argument,
         stems="networkcredential httpbasicauth httpdigestauth usernamepassword passwordauthentication ftp_login ssh2_auth setbasicauth basicauth plainauth plaintextauth auth.basic credentials.basic",
+    ),
+    _rule(
+        "password",
+        "",
+        r"(?:set_?(?:password|passwd|pwd|passphrase|secret_?key)|(?:check|verify|hash|make|encode|validate)_?(?:password|passwd|pw)|bcrypt\.(?:hash|compare)\w{0,4}|checkpw|hashpw|password_(?:hash|verify))\(\s{0,4}[bru]?[\"'](?P<secret>[^\"'\s]{6,100})[\"']",
+        lambda match: (
+            _accept_typed(match)
+            and not _NAMES_ACCESS.search(match["secret"])
+            and (
+                is_mixed(match["secret"])
+                or may_be_password(match["secret"])
+                or _JOINED_WORDS.fullmatch(match["secret"]) is not None
+            )
+        ),
+        stems="setpass set_pass setpwd set_pwd setsecretkey set_secret_key checkpass check_pass verifypass verify_pass hashpass hash_pass makepass make_pass encodepass validatepass validate_pass bcrypt. checkpw hashpw password_hash password_verify",
+    ),
+    # What a script answers when it is asked for a password
+    _rule(
+        "password",
+        "assword asswort assphrase",
+        r"(?:assword|asswort|assphrase)[^\n]{0,40}\n[ \t]{0,16}(?:\w{1,20}\.)?(?:send|sendline|exp_send)(?:\s{1,3}--)?[ (]{1,3}[\"'](?P<secret>[^\"'\s\\$]{4,100})(?:\\[rn]){0,2}[\"']",
+        _accept_typed,
+    ),
+    _rule(
+        "password",
+        "-secrets",
+        r"(?<=\n)[ \t]{0,4}[^\s#]{1,60}[ \t]{1,12}(?:\*|[\w.-]{1,60})[ \t]{1,12}[\"']?(?P<secret>[^\s\"']{4,100})[\"']?[ \t]{1,12}(?:\*|\d{1,3}(?:\.\d{1,3}){3})",
+        _accept_typed,
     ),
     _rule(
         "key",
@@ -1170,6 +1281,12 @@ RULES: tuple[SecretRule, ...] = (
         "<passwd>",
         r"(?:(?<=\n)|\A)[\w.*-]{1,100}:(?:\d{2,5}|\*):[\w.*-]{1,60}:[\w.*@-]{1,60}:(?P<secret>[^\s:]{4,200})(?=\s|$)",
         _accept_value,
+    ),
+    _rule(
+        "password",
+        "<passwd> :0:0:",
+        r"(?:(?<=\n)|\A)[\w.-]{1,32}:(?P<secret>[^\s:*!$/]{4,100}):\d{1,6}:\d{1,6}:[^:\n]{0,80}:[/\w.-]{0,80}:",
+        _accept_typed,
     ),
     _rule("password", "$", r"(?P<secret>\$(?:apr1|2[abxy]|1|5|6|y|argon2id?|argon2i|pbkdf2-sha\d{3})\$[\w./$=,+-]{16,300})"),
     _rule(
@@ -1311,7 +1428,7 @@ RULES: tuple[SecretRule, ...] = (
     _rule(
         "password",
         "<<<",
-        r"(?:passwd|password|-stdin|sudo -S|pass insert|kinit|secrets?|vault|login|data-file=-|--with-token)[^\n]{0,80}?<<<\s{0,2}[\"']?(?P<secret>[^\s\"'$][^\s\"']{3,100})",
+        r"(?:passwd|password|-stdin|sudo -S|pass insert|kinit|secrets?|vault|login|data-file=-|--with-token|restic|borg|cryptsetup|luks\w{0,10}|gpg|ssh-add|htpasswd)[^\n]{0,80}?<<<\s{0,2}[\"']?(?P<secret>[^\s\"'$][^\s\"']{3,100})",
         _accept_value,
     ),
     _rule(
@@ -1645,9 +1762,10 @@ RULES: tuple[SecretRule, ...] = (
     _rule(
         "url-key",
         "",
-        r"/(?:invit(?:e|ation)s?|join|reset(?:[_-]password)?|password[_-]?reset|magic(?:[_-]?link)?|verify(?:[_-]email)?|activate|activation|confirm|one-?time|onboard|sso|auth/(?:callback|verify)|s/secret|secret)s?/(?P<secret>[\w=~.-]{16,300})(?=[\s\"'`)>\],?#]|$)",
+        r"/(?:invit(?:e|ation)s?|join|reset(?:[_-]password)?|password[_-]?reset|magic(?:[_-]?link)?|verify(?:[_-]email)?|activate|activation|confirm|one-?time|onboard|sso|auth/(?:callback|verify)|s/secret|secret|einladung(?:en)?|passwort[_-]?(?:reset|zur(?:ü|ue)cksetzen|vergessen)|aktivier\w{1,6}|best(?:ä|ae)tig\w{1,6}|freischalt\w{1,6}|freigabe|abmelden|r(?:é|e)initialis\w{1,6}|mot-de-passe|d(?:é|e)sinscription|"
+        r"restablecer\w{0,20}|recuperar\w{0,20}|baja|convite|convidar|invito|conferma)s?/(?P<secret>[\w=~.-]{16,300})(?=[\s\"'`)>\],?#]|$)",
         _accept_url_key,
-        stems="/invit /join /reset /password /magic /verify /activat /confirm /one /onboard /sso /auth /s/secret /secret",
+        stems="/invit /join /reset /password /magic /verify /activat /confirm /one /onboard /sso /auth /s/secret /secret /einladung /passwort /aktivier /bestätig /bestaetig /freischalt /freigabe /abmelden /réinit /reinit /mot-de-passe /désins /desins /restablecer /recuperar /baja /convi /conferma",
     ),
     # State of Terraform
     _rule(
@@ -1701,8 +1819,20 @@ RULES: tuple[SecretRule, ...] = (
     _rule(
         "key",
         "",
-        r"\[redacted:(?:assignment|key|api-key)\][\"'`]?\s{0,2}[\\^]\r?\n[ \t]{0,12}[\"'`]?(?P<secret>[\w+/=-]{8,200})(?=[\"'`]?[ \t]{0,3}(?:\r?\n|$))",
+        _IN_MARK
+        + r"[\"'`]?\s{0,2}[\\^]\r?\n"
+        + _LINE_START
+        + r"[\"'`]?(?P<secret>[\w+/=-]{8,200})(?=[\"'`]?[ \t]{0,3}(?:\r?\n|$))",
         lambda match: is_mixed(match["secret"]),
+    ),
+    # Directly behind a value, a backslash or the "=" of quoted-printable text continues it.
+    _rule(
+        "key",
+        "",
+        _IN_MARK + r"[\\^=]{1,2}\r?\n" + _LINE_START + r"(?P<secret>(?!-)[^\s\"'`\\;,()<>{}\[\]]{4,400})(?=[\"'`;,\s\\)]|$)",
+        lambda match: (
+            not is_placeholder(match["secret"]) and "://" not in match["secret"] and not _ANOTHER_FIELD.match(match["secret"])
+        ),
     ),
     _rule(
         "authorization",
@@ -1878,6 +2008,14 @@ RULES: tuple[SecretRule, ...] = (
         _CJK_KEY + _CJK_IS + r"(?P<secret>[!-~]{4,200}?)(?=[\"'`”」』]?(?:[\s，。、；！？）]|$|[^\x00-\x7f]|[.,;](?:\s|$)))",
         _accept_in_prose,
     ),
+    # A password in which letters of another script are mixed with ASCII
+    _rule(
+        "password",
+        "密码 密碼 口令 パスワード パスフレーズ 비밀번호 암호",
+        r"(?:密码|密碼|口令|パスワード|パスフレーズ|비밀번호|암호)[^\s，。,.!?！？：:=A-Za-z0-9]{0,10}(?:\s{0,2}(?:就是|是|为|為|改成|改为|设为|=|：|:|は|が|은|는)[\s「『“\"'`]{0,3}|(?<=[码碼令])\s?)"
+        r"(?P<secret>[!-~]{1,20}[\u3040-\u9fff\uac00-\ud7a3]{1,4}[!-~]{1,20}(?:[\u3040-\u9fff\uac00-\ud7a3]{1,4}[!-~]{1,20}){0,2})(?=[\s，。、；！？（）」』”\"'`]|です|でし|입니다|이에요|$)",
+        _accept_two_scripts,
+    ),
     _rule(
         "password",
         _KEY_WORDS,
@@ -1973,8 +2111,11 @@ RULES: tuple[SecretRule, ...] = (
     _rule(
         "key",
         "",
-        r"\[redacted:(?:assignment|key|api-key)\]\r?\n[ \t]{0,12}(?P<secret>[A-Za-z0-9+/=_-]{8,200})(?=[\"'`]?[ \t]{0,3}(?:\r?\n|$))",
-        lambda match: _accept_long_random(match) or re.fullmatch(r"[0-9a-f]{32,200}", match["secret"]) is not None,
+        _IN_MARK
+        + r"[ \t]{0,3}[│|]?\r?\n"
+        + _LINE_START
+        + r"(?P<secret>[A-Za-z0-9+/=_-]{8,400})(?=[\"'`;,)]?[ \t]{0,20}[│|]?[ \t]{0,3}(?:\r?\n|$)|[;\"'`] )",
+        _accept_continuation,
     ),
     _rule(
         "key",
@@ -2037,6 +2178,15 @@ RULES: tuple[SecretRule, ...] = (
         also="<number>",
         stems="my our mein unser sim card karten door tür phone handy bank alarm safe screen wallet ec-",
     ),
+    _rule(
+        "one-time-code",
+        "<number>",
+        r"(?<![\w-])(?:(?:PUK|Puk|puk)[12]?(?:[ -]?(?:[Cc]ode|[Nn]umber|[Nn]ummer))?\s{0,2}[:=]?\s{1,2}(?=\d{8}(?!\d))|(?:SIM-|Karten-|Super-)?PIN[12]?\s{1,2})(?P<secret>\d{4,8})(?!\d)"
+        + _PIN_END,
+        lambda match: not _OF_A_BOARD.search(match.string, max(0, match.start() - 60), match.end() + 60),
+        ignore_case=False,
+        stems="puk pin sim-pin karten-pin super-pin",
+    ),
     _rule("one-time-code", "<number>", r"(?<![\w-])pin[- ]?code\s{1,2}(?P<secret>\d{4,8})\b" + _PIN_END, stems="pin"),
     _rule(
         "one-time-code",
@@ -2052,10 +2202,11 @@ RULES: tuple[SecretRule, ...] = (
     ),
     _rule(
         "recovery-codes",
-        "code код 代码 备用码 コード",
+        "code key код 代码 备用码 コード",
         _BACKUP
-        + r"[^\n:=→\[]{0,40}?(?P<sep>[:=：\n→!]|->|\s(?=[a-z0-9]{3,8}-[a-z0-9]{3,8}\b)|\b(?:is|are|ist|sind|lautet|lauten|est|sont|son|es|são|è|sono)\b)\s{0,4}(?P<secret>(?:[-*•\d.)\s,;/|]{0,8}(?:(?:and|und|et|y|e|и)\s)?(?:[A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8}){1,4}|\d{6,10}|(?=[A-Za-z]{0,12}\d)[A-Za-z0-9]{6,16})){1,30})",
-        lambda match: not (match["sep"].isalpha() or match["sep"] == " ") or sum(c.isdigit() for c in match["secret"]) >= 2,  # noqa: PLR2004
+        + r"(?P<between>[^\n:=→\[]{0,100}?)(?P<sep>[:=：\n→!]|->|\s(?=[a-z0-9]{3,8}-[a-z0-9]{3,8}\b)|\b(?:is|are|ist|sind|lautet|lauten|est|sont|son|es|são|è|sono)\b)\s{0,4}(?P<secret>(?:[-*•\d.)\s,;/|]{0,8}(?:(?:and|und|et|y|e|и)\s)?(?:[A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8}){1,4}|\d{4} \d{4}(?! ?\d)|\d{6,10}|(?=[A-Za-z]{0,12}\d)[A-Za-z0-9]{6,16}|[0-9a-f]{32,64})){1,30})",
+        _accept_codes,
+        also="<digits>",
         stems="recovery backup emergency scratch rescue reserve wiederherstellungs ersatz notfall 2fa code резервные 恢复代码 备用码 リカバリーコード",
     ),
 )

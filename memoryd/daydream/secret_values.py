@@ -31,6 +31,7 @@ _PREDICATES = frozenset(
     """a an the in on at of to for too so very only also always never still now then used same different secure strong weak long short old new
     correct sent stored safe public private up per from with without that this there where what when how why being been
     wrong bad good ok okay fine gone there ready due shown lost known it its just never often kept visible nothing something
+    gleich unverändert inchangé identique idéntica mismo misma stesso stessa
     falsch richtig leer nötig noetig pflicht zu im in am an der die das ein eine kein keine nicht nur auch immer nie jetzt sicher schwach
     stark alt neu weg bekannt unbekannt da hier dort gut schlecht egal pflichtfeld
     trop le la les un une dans en de du des pas plus aussi requis vide faux correct court long fort faible bon mauvais perdu nul
@@ -51,7 +52,8 @@ _PREDICATE_ENDING = re.compile(
 _TEMPLATE = re.compile(
     r"^[$%<{(&@*\[]|\$\{|\$\(|\{\{|%\(|\.\.\.|…|[()]|\*{3}|•{3}|x{4,}|^(?:your|my|the|some|dein|ihr|insert|enter|put|votre|tu)[-_ ]|"
     r"[-_](?:here|goes[-_]here|placeholder)$|^(?:ex|s)ample[-_]|change[-_]?(?:me|it|this)|^replace[-_]|^dummy|^fake[-_]?(?:key|token|password|secret)|"
-    r"^example|EXAMPLE(?:KEY)?$|example[-_]?(?:key|token|secret|password)$|^12345|^abc123$|^test[-_]?(?:key|token|secret|password)|^not[-_]a[-_]|^(?:process\.env|import\.meta|os\.(?:environ|getenv)|System\.getenv|ENV\[|secrets\.[A-Z])|^!{1,2}[a-z]|^ENC\[|^!vault|^\{cipher\}|^sealed:",
+    r"^example|EXAMPLE(?:KEY)?$|example[-_]?(?:key|token|secret|password)$|^12345|^abc123$|^test[-_]?(?:key|token|secret|password)|^not[-_]a[-_]|^(?:process\.env|import\.meta|os\.(?:environ|getenv)|System\.getenv|ENV\[|secrets\.[A-Z])|^!{1,2}[a-z]|^ENC\[|^!vault|^\{cipher\}|^sealed:|^%[\w.]{1,60}[(%]|^#\{|^@[\w.]{1,60}[@(]|"
+    r"^(?:env|file|fd|stdin|vault|ssm|awssm|gcpsm|secretref|keyvault|ref\+\w{1,20}):\S",
     re.IGNORECASE,
 )
 _DOTTED = re.compile(r"^[a-z]{2,20}(?:\.[a-z0-9]{2,20})+$", re.IGNORECASE)
@@ -200,19 +202,28 @@ def is_described(text: str, start: int) -> bool:
             return True
     if _PGP_ID.match(text, start) and _OF_PGP.search(text, max(0, start - 60), start):
         return True
-    if text.startswith("${", max(0, start - 2)) or _is_in_arn(text, start):
+    if text.startswith("${", max(0, start - 2)) or _is_in_arn(text, start) or _REFERENCE.search(text, max(0, start - 64), start):
         return True
     head = text[max(0, start - 40) : start].rstrip(" \t\"'`„“(:,=").casefold()
     if head.endswith(_EXAMPLE_ENDS) and _FOR_EXAMPLE.search(text, max(0, start - 40), start):
         return True
-    return _is_described_by(name_before(text, start), text, start)
+    flag = _FLAG.search(text, max(0, start - 64), start) if text[max(0, start - 1) : start] in (" ", '"', "'") else None
+    words = tuple(piece.casefold() for piece in _NAME_PIECE.findall(flag["name"])) if flag else name_before(text, start)
+    return _is_described_by(words, text, start)
 
 
+_FLAG = re.compile(r"(?<!\S)--(?P<name>[a-z][\w-]{1,50})\s{1,2}[\"']?$")
 # The pattern below is only tried after one of these.
 _EXAMPLE_ENDS = (
     "such as", " like", "example", "e.g", "e.g.", " b.", "z.b.", "beispiel", "etwa", "exemple", "ejemplo", "esempio", "например", "called", "named", "titled", "genannt", "namens",
     "nommé", "nommée", "llamado", "llamada", "chamado", "chamada", "chiamato", "chiamata", "token", "_data", "sha1", "sha256", "sha384", "sha512", "md5",
 )  # fmt: skip
+
+
+# The start of a reference in the syntax of a framework, up to the name of what it refers to.
+_REFERENCE = re.compile(
+    r"(?:%[a-z]{1,12}\([\w:.-]{0,40}|#\{[\w.\[(]{0,40}[\"']?|\(\(|@[\w.]{1,40}\([\w.]{0,20}=?|(?<![\w-])(?:env|file|fd|secretref):|\{cipher\})$"
+)
 
 
 def _is_in_arn(text: str, start: int) -> bool:
@@ -229,6 +240,7 @@ _FOR_EXAMPLE = re.compile(
 _OF_PAGES = frozenset(
     "page next continuation sequence sync resume cursor pagination starting delta skip prev previous last".split()
 )
+_OF_DATA = frozenset("idempotency cache sort partition primary foreign routing range dedup surrogate natural".split())
 _OF_ELEMENTS = frozenset((("name",), ("id",), ("for",), ("class",), ("type",), ("testid",), ("autocomplete",)))
 _PLAIN_NAME = re.compile(r"[A-Za-z][A-Za-z_.-]{0,60}\d{0,2}(?=[\"'\s>])")
 
@@ -247,7 +259,13 @@ def _is_described_by(words: tuple[str, ...], text: str, start: int) -> bool:
         return True
     if len(words) < 2:  # noqa: PLR2004
         return False
-    if words[-1] in ("token", "key") and words[-2] in _OF_PAGES or words[0] in ("hashed", "encrypted", "sealed"):
+    if (
+        words[-1] in ("token", "key")
+        and words[-2] in _OF_PAGES
+        or words[-1] == "key"
+        and words[-2] in _OF_DATA
+        or words[0] in ("hashed", "encrypted", "sealed")
+    ):
         return True
     if words[-1] not in _DESCRIBES:
         return False

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import islice
 
+from memoryd.daydream.secret_bound import ANCHORS as BOUND
+from memoryd.daydream.secret_bound import find_bound
 from memoryd.daydream.secret_values import (
     ScannedText,
     is_described,
@@ -177,6 +179,7 @@ def find_named(scanned: ScannedText) -> list[Found]:
         found += [*_arguments(text), *_keyed(text)]
     if scanned.has(_PAIR_WORDS):
         found += _pairs(text)
+    found += find_bound(scanned)
     out: list[Found] = []
     for item in sorted(found):
         if (not out or item[0] >= out[-1][1]) and MARK not in text[item[0] : item[1]] and not is_described(text, item[0]):
@@ -449,13 +452,13 @@ def _is_key(value: str, asked: ValueRequirement, join: _Join) -> bool:
 
 _CALL_WORDS = frozenset(("<call>",))
 _CALL = re.compile(
-    r"(?:connect\w{0,10}|log_?in|begin|PDO|connection|credentials?|auth\w{0,8}|sign_?in|basic|(?:create|add)_?user|"
-    r"register)\((?P<arguments>[^()\n]{3,300})",
+    r"(?:connect\w{0,10}|log_?in|begin|PDO|mysqli|connection|credentials?|auth\w{0,12}|sign_?in|basic|(?:create|add)_?user|"
+    r"register|\bbind(?:_s)?)(?:(?:->|::)__construct)?\((?P<arguments>[^()\n]{3,300})",
     re.IGNORECASE,
 )
 # Calls that take a key as their first argument, such as service clients and cryptographic functions
 _KEYED = re.compile(
-    r"(?:\b(?:stripe|openai|anthropic|twilio|sendgrid|mailgun|algolia\w{0,6}|bot|fernet|aes\.new|hmac\.new|secretbox|"
+    r"(?:\b(?:stripe|openai|anthropic|twilio|sendgrid|mailgun|algolia\w{0,6}|bot|redis\w{0,10}(?:->|::|\.)auth|fernet|aes\.new|hmac\.new|secretbox|"
     r"bcrypt\.hash\w{0,4}|hash_?password))\(\s{0,3}b?"
     r"[\"'`](?P<secret>[^\"'`\s]{6,200})[\"'`]",
     re.IGNORECASE,
@@ -532,4 +535,4 @@ def _pairs(text: str) -> Iterator[Found]:
 
 
 # The search runs only on texts that contain one of these literals.
-ANCHORS = _STEMS.parts | _CALL_WORDS | _PAIR_WORDS
+ANCHORS = _STEMS.parts | _CALL_WORDS | _PAIR_WORDS | BOUND

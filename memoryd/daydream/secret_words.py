@@ -541,10 +541,10 @@ _YEAR = re.compile(r"(?:19|20)\d\d$")
 _DIGITS_IN = re.compile(r"\d{2}|[a-z]\d[a-z]")
 _SIGNED = re.compile(r"[a-z][!#$%&*+?@^~=.][a-z]|[a-z]!$", re.IGNORECASE)
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.IGNORECASE)
-# Names of software, versions, machines, tickets, git hashes, email addresses, calls
+# Names of software, versions, machines, tickets, git hashes, codes of messages ("WFLYCTL0013"), email addresses, calls
 _NAME = re.compile(
-    r"(?:[A-Za-z]{1,12}v?\d{1,2}(?:\.\d+)*|(?-i:[A-Z]{2,8}-\d{1,6}|[A-Z]{2,5}\d{3,10})|#\d+|(?:issue|pr|bug|ticket|mr|no|nr|gh|line|file|id)[#-]\d+|[\w.+-]{1,60}@[\w-]{1,60}(?:\.[\w-]{1,30})+|[0-9a-f]{7,12}|[0-9a-f]{40}|\w{1,60}\(.*|v?\d+(?:\.\d+)+\S*|\d+(?:st|nd|rd|th)|"
-    r"(?:oauth|sha|utf|argon|base|aes|ipv|ed|rs|hs|es|rsa|md|i18|k8|s3|ec)-?\d\w*|[\w.-]{1,60}\.(?:com|org|net|io|dev|local|internal|de|py|js|ts|go|rs|md|json|ya?ml|toml|env|txt|sh|sql|pem)|"
+    r"(?:[A-Za-z]{1,12}v?\d{1,2}(?:\.\d+)*|(?-i:[A-Z]{2,8}-\d{1,6}|[A-Z]{2,5}\d{3,10}|[A-Z]{2,10}(?:0\d{2,9}|\d{5,10}|(?!19|20)\d{4})[A-Z]?|[A-Z]\d[A-Z]{2,4}\d{4}[A-Z])|#\d+|(?:issue|pr|bug|ticket|mr|no|nr|gh|line|file|id)[#-]\d+|[\w.+-]{1,60}@[\w-]{1,60}(?:\.[\w-]{1,30})+|[0-9a-f]{7,12}|[0-9a-f]{40}|\w{1,60}\(.*|v?\d+(?:\.\d+)+\S*|\d+(?:st|nd|rd|th)|"
+    r"(?:oauth|sha|utf|argon|base|aes|ipv|ed|rs|hs|es|rsa|md|i18|k8|s3|ec)-?\d\w*|[\w.-]{1,60}\.(?:com|org|net|io|dev|local|internal|de|py|js|ts|go|rs|md|json|ya?ml|toml|env|txt|sh|sql|pem|tex|rst|csv|xlsx?|docx?|pdf|jpe?g|png|svg|gz|zip|[jw]ar|jks|p12|pfx|crt|csr|cer|der|service|cnf|conf|cfg|ini|log|xml|html?|properties|gradle|twig|vue|bat|ps1|ipynb|proto)|"
     r"\d+[-/x]\w+|[A-Za-z]+/[A-Za-z]+|--?[a-z]\S*|\w+=\S*|(?-i:[a-z]+_[a-z_]+\d?)|(?-i:[A-Z_]{3,}\d?))$",
     re.IGNORECASE,
 )
@@ -800,7 +800,7 @@ _CODE_STEMS = stems_in(
 )
 _CODE = re.compile(
     r"(?:(?P<strong>(?:verification|verifizierungs?|verificatie|verificatie-|telegram|whatsapp|signal|slack|google|github|microsoft|apple|steam|discord|paypal|bank|door|gate|garage|alarm|safe|lock|unlock|entry|building|tür|haustür|tor|steam guard|scratch|backup|recovery|rescue|security|auth(?:entication|enticator|entifizierungs)?|login|log-?in|sign-?in|sms|confirmation|access|activation|2fa|mfa|t?otp|two[- ]factor|one[- ]time|einmal|bestätigungs|sicherheits|zugangs|freischalt|anmelde)"
-    r"[ -]?(?:code|token|passcode|pin)|code (?:de |d')(?:vérification|confirmation|sécurité|connexion|authentification|accès)|code reçu|code sms|código (?:de |sms)(?:verificación|verificação|seguridad|segurança|acceso|acesso|confirmación|confirmação)?|codice (?:di |sms|otp)(?:verifica|sicurezza|conferma|accesso)?|"
+    r"[ -]?(?:code|token|passcode|pin)|(?:abhol|pick-?up|collection|parcel|packstation)[ -]?code|code (?:de |d')(?:retrait|vérification|confirmation|sécurité|connexion|authentification|accès)|code reçu|code sms|código (?:de |sms)(?:verificación|verificação|seguridad|segurança|acceso|acesso|confirmación|confirmação)?|codice (?:di |sms|otp)(?:verifica|sicurezza|conferma|accesso)?|"
     r"(?:mfa|2fa|otp|totp)(?:[ -](?:token|code|pin))?|authenticator(?:[- ]app)?|authy|m?tan|smstan|codes? for (?:the )?(?:login|log-?in|sign-?in|access|2fa|mfa|verification|bank|door)|one[- ]time (?:password|passcode|pin)|einmal(?:passwort|kennwort)|пин(?:-?код)?|код (?:подтверждения|доступа|из смс|безопасности|входа)|kod (?:weryfikacyjny|potwierdzający|autoryzacyjny|dostępu|sms|bezpieczeństwa)|(?:doğrulama|onay|güvenlik|giriş) kodu\w{0,4}|(?:ověřovací|potvrzovací|bezpečnostní|autorizační|sms) kód|(?:ellenőrző|megerősítő|biztonsági|belépési)[ -]?kód\w{0,2}|(?:verifierings|bekräftelse|säkerhets|engångs|bekreftelses|sikkerhets|engangs|bekræftelses)koden?|kode (?:verifikasi|otp|keamanan)|cod(?:ul)? de (?:verificare|confirmare)|验证码|校验码|认证码|动态码|認証コード|確認コード|ワンタイム(?:パスワード|コード)|인증 ?번호|인증 ?코드|확인 ?코드)|"
     r"(?P<weak>code|código|codice|код|kód|kod))(?![0-9a-z\u0430-\u044f'’_(/-])",
     re.IGNORECASE,
@@ -1033,8 +1033,8 @@ def _without_scheme(text: str) -> Iterator[Found]:
 _VERSION = re.compile(r"v?\d+(?:\.\d+){0,3}(?:-[a-z]+)?$|latest$")
 
 _ASSIGNED = re.compile(
-    r"(?:(?<=\n)|(?<=[\s;])|\A)(?:export |set |ENV |ARG |- )?(?P<name>[A-Za-z][A-Za-z0-9_.-]{0,60}?[_.-])?(?P<key>PASS|PASSWORD|PASSWD|PASSPHRASE|PWD|PW|PAT|PASSWORT|PASSCODE|SECRET|TOKEN|KEY|CREDENTIALS?|CREDS|AUTH|SALT|PEPPER|DSN|COOKIE|PIN|SECRET_KEY|API_?KEY)"
-    r"(?P<more>_(?:BASE|PROD|DEV|STAGING|LIVE|OLD|NEW|PART|\d|[A-F](?![A-Z])))?[ \t]{0,2}(?:=|:=|\?=)[ \t]{0,2}(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n]{4,200}|[^\s\"'`;|<>]{4,200}))(?(quote)(?P=quote))(?=\s|$|;)",
+    r"(?:(?<=\n)|(?<=[\s;\"'])|\A)(?:export |set |ENV |ARG |- )?(?P<name>[A-Za-z][A-Za-z0-9_.-]{0,60}?[_.-])?(?P<key>PASS|PASSWORD|PASSWD|PASSPHRASE|PWD|PW|PAT|PASSWORT|PASSCODE|SECRET|TOKEN|KEY|CREDENTIALS?|CREDS|AUTH|SALT|PEPPER|DSN|COOKIE|PIN|SECRET_KEY|API_?KEY)"
+    r"(?P<more>_(?:BASE|PROD|DEV|STAGING|LIVE|OLD|NEW|PART|\d|[A-F](?![A-Z])))?[ \t]{0,2}(?:=|:=|\?=)[ \t]{0,2}(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n]{4,200}|[^\s\"'`;|<>]{4,200}))(?(quote)(?P=quote))(?=[\s;\"']|$)",
     re.IGNORECASE,
 )
 _NO_KEY = re.compile(
