@@ -258,7 +258,7 @@ _NUMBERED = re.compile(
 _RUN = re.compile(r"(?<![A-Za-z0-9_+/=.~%@#$\\-])[A-Za-z0-9_+/=~.-]{20,400}(?![\w\\@%])")
 _LONG_ENOUGH = 32
 OTHER_THAN_A_SECRET = re.compile(
-    r"(?:\b(?:[a-z]{0,12}id(?:-\d)?|guid|hash|sha\d{0,3}|md5|digest|checksum|integrity|fingerprint|thumbprint|e?tag|nonce|cursor|after|before|next|prev|page|offset|version|commit|rev|revision|addr|address|contract|public|pub\w{0,8}|peer|(?:signature|digest)value>|x509\w{0,12}>|modulus>|"
+    r"(?:\b(?:[a-z]{0,12}id(?:-\d)?|guid|hash|sha\d{0,3}|md5|digest|checksum|integrity|fingerprint|thumbprint|e?tag|nonce|cursor|after|before|next|prev|page|offset|version|commit|rev|revision|addr|address|contract|public|pub\w{0,8}|peer|(?:signature|digest)value>|\w{0,30}(?:hash|digest|checksum|fingerprint)>|x509\w{0,12}>|modulus>|"
     r"cert|certificate|issuer|subject|image|icon|font|data|src|href|url|mappings|tx|txn|block|root|h1|trace|span|request|req|upload|file|folder|drive|sheet|doc|document|chunk|asset|build|bundle|state|slug|ref|invoice|order|object|"
     r"entity|message|msg|event|thread|run|job|task|node|container|pod|instance|model|dataset|ipfs|cid|magnet|blob|layer|manifest|ksuid|ulid|nanoid|short|link|video|channel|playlist|team|board|card|design|"
     r"branch|tag|class|package|module|ssh-rsa|ssh-ed25519|ssh-dss|ecdsa-sha2-\w{1,12}|base64,?|solana|program|bitcoin|btc|mint|index|on)(?:\s?key)?(?:\s(?:is|was|of|at|is at|to))?[\"']?\s{0,3}[:=#/]?\s{0,3}[\"'`(<]{0,2}|"

@@ -288,7 +288,8 @@ def candidates(scanned: ScannedText, near: NearWords) -> Iterator[SecretCandidat
                     near.distance(_PASSWORD, match.start(), match.start())[0],
                     near.distance(_SEED, match.start(), match.start())[0],
                 )
-                if min(left) < _CLAUSE_REACH:
+                variable = " " not in match["value"] and _is_variable(text, match.start("value"), match["value"])
+                if min(left) < _CLAUSE_REACH and not variable:
                     yield SecretCandidate(*match.span("value"), 2)
 
 
@@ -381,13 +382,17 @@ _PROMPT = re.compile(r"[\w.-]{1,40}@[\w.-]{1,60}:[~/][\w/.~-]{0,80}[#$%]?")
 
 
 def _is_variable(text: str, start: int, value: str) -> bool:
-    """Return whether a value repeats its name, as in "salt: retrySalt", so it is a variable."""
+    """Return whether a value repeats its name, as in "salt: retrySalt" and "token: tokenRef.current", so it is a variable."""
     name = name_before(text, start)
     return bool(name) and len(name[-1]) >= _SHORTEST_PIECE and name[-1] in value.casefold() and not value.islower()
 
 
 _SHORTEST_PIECE = 3
+_DOTTED_WORDS = re.compile(r"[A-Za-z]{1,40}(?:\.[A-Za-z]{1,40}){0,4}")
 _OPENS_ARGUMENTS = ("(", "{")
+# "pass x down to y"
+_PASSES = re.compile(r"\bpass(?:es|ed|ing)?\s$", re.IGNORECASE)
+_ONWARDS = re.compile(r"\s(?:down|along|on|in|into|to|through|as|by|around|back|over)\b", re.IGNORECASE)
 
 
 def _is_part_of_data(text: str, start: int, end: int) -> bool:
@@ -415,6 +420,8 @@ def _may_be_value(text: str, start: int, end: int) -> bool:
         return False
     if not any(c.isalpha() for c in value):
         return False  # Codes and PINs are found by their words.
+    if _PASSES.search(text, max(0, start - 12), start) and _ONWARDS.match(text, end):
+        return False
     if value.isalpha() and text.startswith(":", end) and text[start - 1 : start] in _OPENS_ARGUMENTS:
         return False  # The name of an argument.
     if NAMES_ONE.search(value) and value.isalnum() or len(value) > _LONGEST_DATA_FREE and IS_DATA.match(value):
@@ -422,7 +429,7 @@ def _may_be_value(text: str, start: int, end: int) -> bool:
     line = text.rfind("\n", max(0, start - _AROUND), start) + 1
     if line and not text[line:start].strip() and text[line - 2 : line - 1] not in _OPENS_A_LINE:
         return False  # A value alone on its line belongs to the previous line only if that line is incomplete.
-    return not (value.count("/") > 1 and is_wordy(value) or value.isalpha() and _is_variable(text, start, value))
+    return not (value.count("/") > 1 and is_wordy(value) or _DOTTED_WORDS.fullmatch(value) and _is_variable(text, start, value))
 
 
 # Words that end the name of a credential, and words that say that it is none.

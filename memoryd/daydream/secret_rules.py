@@ -609,7 +609,7 @@ def _accept_parameter(match: re.Match[str]) -> bool:
     return may_be_password(value) or len(words) > 1 and all(word.isalpha() for word in words)
 
 
-_GRANTS_ACCESS = re.compile(r"(?:token|secret|api_?key|passwd|password|pwd|[a-z][_-]?key)$", re.IGNORECASE)
+_GRANTS_ACCESS = re.compile(r"(?:token|secret|api_?key|passwd|password|pwd|^pass|[a-z][_-]?key)$", re.IGNORECASE)
 _NO_PARAMETER = re.compile(
     r"(?:page|next|sort|sync|continuation|cursor|reset|csrf|xsrf|delta|resume|prev)[\w.-]{0,12}$|type", re.IGNORECASE
 )
@@ -775,6 +775,7 @@ _PREFIXED = (
     r"django-insecure-[^\s\"']{20,80}",
     r"access-(?:sandbox|development|production)-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}",
     r"[\w~.]{3}\dQ~[\w~.-]{31,34}",
+    r"md-(?=[\w-]{0,21}\d)(?=[\w-]{0,21}[A-Z])(?=[\w-]{0,21}[a-z])[\w-]{22}(?![\w-])",
     r"nsec1[02-9ac-hj-np-z]{50,70}",
     r"FLWSECK_TEST-[\w-]{10,60}|FLWSECK-[\w-]{10,60}",
     r"EAACEdEose0cBA[A-Za-z0-9]{10,300}",
@@ -790,7 +791,7 @@ PREFIX_WORDS = (
     " nfp_ nfc_ nfo_ nfu_ rpa_ e2b_ flb_ rubygems_ sgp_ pnu_ rdme_ duffel_ clojars_ waka_ live_ test_ fw_ esecret_ ops_ up_ sl_ wsec_ pat_ token_ key_ sk_ apikey_ dp. dt0 xprv yprv zprv tprv sharedaccesssignature <airtable>"
     " aio_ ltai atctt3 v1.0- pat. api_org_ s-s4t2 nral nrbr- sha256~ sm_pat_ sm_aat_ sm_sat_ aqvn t1. lip_ k-lf- fc- mlsn. napi_ standard_ vk1.a. shpua_ lin_oauth_ amzn.mws. exo scw gloas-"
     " fm1_ fm2_ fm1a fm1r fwogzxivyxdz fqogzxivyxdz iqojb3jpz2lu cio dckr_oat ops_eyj hrku mob sdk tk-us wandb_v1 akcp cmvmdgtuojax k00 k10 do00 ico- sct dvc hcp hlt gh_pat sl. pk. sk. tk. django-insecure access-s access-d access-p 1q~ 2q~ 3q~ 4q~ 5q~ 6q~ 7q~ 8q~ 9q~ 0q~"
-    " nsec1 .local. .public. mhqcaqee migt mige mc4caqawbqydk2v mfecaqewbqydk2v rwrty0iy miibo miibv miicd miicw miice patsk re_ sbp_ tfp_ vercel_ miie mhcc migh miij miicx b3blbnnzac1rzxktdj dp.pt"
+    " md- nsec1 .local. .public. mhqcaqee migt mige mc4caqawbqydk2v mfecaqewbqydk2v rwrty0iy miibo miibv miicd miicw miice patsk re_ sbp_ tfp_ vercel_ miie mhcc migh miij miicx b3blbnnzac1rzxktdj dp.pt"
 )
 # Prefixes of these, for keys split by a line end or by concatenation.
 KEY_START = (
@@ -893,7 +894,12 @@ RULES: tuple[SecretRule, ...] = (
         r"://(?P<secret>[^\s:/@'\"<>`?#]{16,300})(?::(?:x-oauth-basic|x-token-auth)?)?@(?=[\w\[$])",
         _accept_url_key,
     ),
-    _rule("password", "<user@>", r"://(?P<user>[^\s:/'\"<>`]{0,100}):(?P<secret>[^\s/'\"<>`]{1,200})@(?=[\w\[$])", _accept_login),
+    _rule(
+        "password",
+        "<user@>",
+        r"://(?P<user>[^\s:/'\"<>`]{0,100}):(?P<secret>[^\s/'\"<>`]{1,200})@(?=[\w\[$]|//\w)",
+        _accept_login,
+    ),
     _rule(
         "password",
         "<user@>",
@@ -959,7 +965,7 @@ RULES: tuple[SecretRule, ...] = (
     _rule(
         "url-key",
         "link url",
-        r"https?://[\w.:-]{3,80}/(?:[\w.~@%+-]{0,80}/){0,6}(?:[\w-]{1,30}[=?]){0,2}(?P<secret>[\w~-]{16,200})(?:/[\w.-]{1,40})?(?=[\s\"'`,;)>\]]|\.(?:\s|$)|$)",
+        r"https?://[\w.:-]{3,80}/(?:[\w.:~@%+-]{0,80}/){0,6}(?:[\w-]{1,30}[=?]){0,2}(?P<secret>[\w~-]{16,200})(?:/[\w.-]{1,40})?(?:\?\w{1,8}=[\w-]{0,40})?(?=[\s\"'`,;)>\]]|\.(?:\s|$)|$)",
         _accept_open_link,
         stems="http:// https://",
     ),
@@ -1825,6 +1831,13 @@ RULES: tuple[SecretRule, ...] = (
         + r"[\"'`]?(?P<secret>[\w+/=-]{8,200})(?=[\"'`]?[ \t]{0,3}(?:\r?\n|$))",
         lambda match: is_mixed(match["secret"]),
     ),
+    # Dots in place of the middle of a value
+    _rule(
+        "key",
+        "",
+        _IN_MARK + r"[ ]?(?:…|\.{3}|\[\.{3}\])[ ]?(?P<secret>[A-Za-z0-9+/=_-]{8,200})(?![\w.])",
+        _accept_random,
+    ),
     # Directly behind a value, a backslash or the "=" of quoted-printable text continues it.
     _rule(
         "key",
@@ -2204,7 +2217,7 @@ RULES: tuple[SecretRule, ...] = (
         "recovery-codes",
         "code key код 代码 备用码 コード",
         _BACKUP
-        + r"(?P<between>[^\n:=→\[]{0,100}?)(?P<sep>[:=：\n→!]|->|\s(?=[a-z0-9]{3,8}-[a-z0-9]{3,8}\b)|\b(?:is|are|ist|sind|lautet|lauten|est|sont|son|es|são|è|sono)\b)\s{0,4}(?P<secret>(?:[-*•\d.)\s,;/|]{0,8}(?:(?:and|und|et|y|e|и)\s)?(?:[A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8}){1,4}|\d{4} \d{4}(?! ?\d)|\d{6,10}|(?=[A-Za-z]{0,12}\d)[A-Za-z0-9]{6,16}|[0-9a-f]{32,64})){1,30})",
+        + r"(?P<between>[^\n:=→\[]{0,100}?)(?P<sep>[:=：\n→!]|->|\s(?=[a-z0-9]{3,8}-[a-z0-9]{3,8}\b)|\b(?:is|are|ist|sind|lautet|lauten|est|sont|son|es|são|è|sono)\b)\s{0,4}(?P<secret>(?:[-*•\d.)\s,;/|]{0,8}(?:(?:and|und|et|y|e|и)\s)?(?:[A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8}){1,4}|\d{4} \d{4}(?! ?\d)|(?=[a-z ]{0,40}\d)[a-z0-9]{4}(?: [a-z0-9]{4}){3,15}|\d{6,10}|(?=[A-Za-z]{0,12}\d)[A-Za-z0-9]{6,16}|[0-9a-f]{32,64})){1,30})",
         _accept_codes,
         also="<digits>",
         stems="recovery backup emergency scratch rescue reserve wiederherstellungs ersatz notfall 2fa code резервные 恢复代码 备用码 リカバリーコード",

@@ -204,6 +204,8 @@ def is_described(text: str, start: int) -> bool:
         return True
     if text.startswith("${", max(0, start - 2)) or _is_in_arn(text, start) or _REFERENCE.search(text, max(0, start - 64), start):
         return True
+    if _OF_A_DEVICE.search(text, max(0, start - 80), start):
+        return True
     head = text[max(0, start - 40) : start].rstrip(" \t\"'`„“(:,=").casefold()
     if head.endswith(_EXAMPLE_ENDS) and _FOR_EXAMPLE.search(text, max(0, start - 40), start):
         return True
@@ -223,6 +225,13 @@ _EXAMPLE_ENDS = (
 # The start of a reference in the syntax of a framework, up to the name of what it refers to.
 _REFERENCE = re.compile(
     r"(?:%[a-z]{1,12}\([\w:.-]{0,40}|#\{[\w.\[(]{0,40}[\"']?|\(\(|@[\w.]{1,40}\([\w.]{0,20}=?|(?<![\w-])(?:env|file|fd|secretref):|\{cipher\})$"
+)
+
+
+# The number of a token that is a device.
+_OF_A_DEVICE = re.compile(
+    r"\b(?:seriennummer|inventarnummer|serial number of|numéro de série|número de s[eé]rie|numero di serie)\b[^\n.!?]{0,50}$",
+    re.IGNORECASE,
 )
 
 

@@ -38,7 +38,7 @@ def test_the_logged_parameter_of_a_credential_is_found_by_its_number(log: str, v
     "log",
     [
         "select name from staff where login=?\nbinding parameter [1] as [VARCHAR] - [annlee]",
-        "update staff set password_changed_at=? where id=?\nparameter [1] as [DATE] - [monday]\nparameter [2] as [TEXT] - [annlee]",
+        "update staff set password_changed_at=? where id=?\nparameter [1] as [DATE] - [monday]\nparameter [2] as [TEXT] - [ann]",
         "==>  Preparing: SELECT * FROM token_bucket WHERE name = ?\n==> Parameters: shopfront(String)",
     ],
 )
