@@ -31,10 +31,15 @@ _NO_SINGLE = _pattern(_SLASHES, _DOUBLE)
 _BY_ENDING: Mapping[str, re.Pattern[str]] = {
     **dict.fromkeys(".ts .tsx .js .jsx .mjs .cjs .mts .cts .vue .svelte".split(), _SCRIPT),
     **dict.fromkeys(".c .h .cc .cpp .hpp .java .kt .swift .cs .go .scala .dart .php".split(), _C_LIKE),
-    **dict.fromkeys(".py .pyi .rb .sh .bash .yaml .yml .toml".split(), _PYTHON),
+    **dict.fromkeys(".py .pyi .ipynb .rb .sh .bash .yaml .yml .toml".split(), _PYTHON),
     ".rs": _NO_SINGLE,
+    **dict.fromkeys(".cmake .mk .tf .tfvars".split(), _PYTHON),
     ".sql": _SQL,
 }
+_BY_NAME: Mapping[str, re.Pattern[str]] = dict.fromkeys(
+    "CMakeLists.txt Makefile Dockerfile Gemfile Rakefile Justfile justfile Podfile Brewfile".split(), _PYTHON
+)
+_LISTS = re.compile(r"CMakeLists\.txt$|requirements[\w.-]*\.txt$|constraints[\w.-]*\.txt$|conanfile\.txt$")  # no prose
 _PROSE = frozenset(".md .rst .txt .adoc .html".split())
 
 
@@ -44,9 +49,9 @@ def code_words(text: str, path: str, *, strings: bool = False) -> str:
     With `strings`, only comments are replaced.
     """
     ending = posixpath.splitext(path)[1].lower()
-    if ending in _PROSE:
+    if ending in _PROSE and not _LISTS.match(posixpath.basename(path)):
         return ""
-    pattern = _BY_ENDING.get(ending)
+    pattern = _BY_NAME.get(posixpath.basename(path)) or _BY_ENDING.get(ending)
     if pattern is None:
         return text
     return pattern.sub(_without_comment if strings else " ", text)
@@ -99,13 +104,16 @@ PIECES: Mapping[str, re.Pattern[str]] = {
     "<todo without ticket>": re.compile(r"\b(?:TODO|FIXME)\b(?![^\n]{0,40}(?:#\d|[A-Z]{2,10}-\d|https?://))"),
     "<todo>": re.compile(r"\b(?:TODO|FIXME|XXX)\b"),
     "<c-style cast>": re.compile(r"(?<![\w)\]])\((?:unsigned |const )?(?:int|char|float|double|long|short|size_t|u?int\d{1,2}_t)\s?\*?\)\s?[\w(]"),
-    "<raw new>": re.compile(r"(?<![\w.])new\s[A-Za-z_]|(?<![\w.])delete(?:\[\])?\s[A-Za-z_*]"),
+    "<try block>": re.compile(r"(?<![\w.])try\s?\{|\bcatch\s?\("),
+    "<raw new>": re.compile(r"(?<![\w.])new\s[A-Za-z_:]|(?<![\w.])delete(?:\[\])?\s[A-Za-z_*]"),
     "<debugger>": re.compile(r"(?<![\w.$])debugger\b|\bbinding\.pry\b|\bbyebug\b|\bbreakpoint\(\)|\bpdb\.set_trace\b"),
     "<commented-out code>": re.compile(r"^\s{0,40}(?://|#)\s?(?:(?:if|for|while|return|const|let|var|def|import|from|print)\b[^\n]{0,100}[(;={:]|[\w.]{1,60}\([^\n]{0,100}\);?\s{0,3}$)", re.MULTILINE),
+    "<git dependency>": re.compile(r"(?:git\+(?:https|ssh)|git://|github:|git\s?=\s?\"|:git\b|\bgit:\s?[\"'])"),
+    "<latest version>": re.compile(r":\s?\"(?:latest|\*)\""),
 }  # fmt: skip
 # Pieces that are looked for in strings, too, and those that are in comments.
 PIECES_IN_STRINGS = frozenset(
-    "<hex color>,<ip address>,<url>,<http url>,<localhost url>,<px>,<emoji>,<secret>,<f-string log>,<inline style>,<latest tag>,<select star>,<string concatenation in sql>".split(
+    "<hex color>,<ip address>,<url>,<http url>,<localhost url>,<px>,<emoji>,<secret>,<f-string log>,<inline style>,<latest tag>,<select star>,<string concatenation in sql>,<git dependency>,<latest version>".split(
         ","
     )
 )
@@ -136,7 +144,7 @@ def _comments_in(text: str, path: str, language: str, *, other: bool) -> int:
 
 MANIFESTS = (
     "package.json", "requirements*.txt", "pyproject.toml", "setup.py", "setup.cfg", "Pipfile", "environment.yml", "Cargo.toml", "go.mod", "Gemfile",
-    "composer.json", "build.gradle", "build.gradle.kts", "libs.versions.toml", "pom.xml", "*.csproj", "*.fsproj", "Directory.Packages.props", "pubspec.yaml",
+    "composer.json", "build.gradle", "build.gradle.kts", "libs.versions.toml", "pom.xml", "*.csproj", "*.fsproj", "Directory.Packages.props", "pubspec.yaml", "CMakeLists.txt", "*.cmake", "pnpm-workspace.yaml", "importmap.rb", "import_map.json", "constraints*.txt",
     "mix.exs", "Package.swift", "Podfile", "build.sbt", "conanfile.txt", "vcpkg.json", "*.gemspec", "deno.json",
 )  # fmt: skip
 """Files that list a project's dependencies."""
@@ -180,6 +188,64 @@ def is_manifest(path: str) -> bool:
     return any(fnmatchcase(name, pattern) for pattern in MANIFESTS)
 
 
+# How such files list a dependency, and keys that look the same but name none.
+_KEYS = r"(?!(?:version|node|npm|pnpm|yarn|name|edition|rust-version|requires-python|python|target|type|main|php|engine|minversion|resolver)\b)"
+_LISTED: tuple[tuple[tuple[str, ...], re.Pattern[str]], ...] = (
+    (
+        ("package.json", "composer.json", "deno.json", "pubspec.yaml"),
+        re.compile(rf"\"{_KEYS}[@\w./-]{{1,80}}\"\s?:\s?\"(?P<version>[\^~<>=v]{{0,2}}\s?\d[^\"\n]{{0,40}}|\*|x|latest|next|(?:workspace|npm|git|git\+ssh|git\+https|github|file|link):[^\"\n]{{0,100}})\""),
+    ),
+    (
+        ("requirements*.txt", "constraints*.txt"),
+        re.compile(r"^\s{0,8}[A-Za-z][\w.-]{0,60}(?:\[[\w,]{1,40}\])?\s?(?P<version>(?:[=~!<>]{1,3}|@)[^\n#;]{1,60}|)(?=\s{0,4}(?:[#;]|$))", re.MULTILINE),
+    ),
+    (
+        ("pyproject.toml", "setup.py", "setup.cfg"),
+        re.compile(
+            rf"[\"'][A-Za-z][\w.-]{{0,60}}(?:\[[\w,]{{1,40}}\])?\s?(?P<version>(?:[=~!<>]{{2,3}}|[<>])\s?\d[^\"'\n]{{0,60}})[\"']"
+            rf"|^\s{{0,8}}{_KEYS}[A-Za-z][\w.-]{{0,60}}\s?=\s?(?:\"(?P<caret>[\^~=<>]{{0,2}}\s?\d[^\"\n]{{0,40}}|\*)\"|\{{\s?version\b)",
+            re.MULTILINE,
+        ),
+    ),
+    (
+        ("Cargo.toml", "Pipfile"),
+        re.compile(
+            rf"^\s{{0,8}}{_KEYS}[A-Za-z][\w.-]{{0,60}}\s?=\s?(?:\"(?P<caret>[\^~=<>]{{0,2}}\s?\d[^\"\n]{{0,40}}|\*)\"|\{{\s?(?:version\s?=\s?\"(?P<version>[^\"\n]{{1,40}})|git|path))",
+            re.MULTILINE,
+        ),
+    ),
+    (
+        ("Gemfile", "*.gemspec"),
+        re.compile(r"^\s{0,8}(?:gem|\w{1,10}\.add_\w{0,12}dependency)[\s(]{1,2}[\"'][\w-]{1,60}[\"'](?P<version>(?:\s?,\s?[\"'][~<>=\d][^\"'\n]{0,40})?)", re.MULTILINE),
+    ),
+    (("go.mod",), re.compile(r"^\s{0,8}(?:require\s)?[a-z][\w.-]{1,40}\.[a-z]{2,6}/[\w./-]{1,100}\s(?P<version>v\d\S{0,40})", re.MULTILINE)),
+    (("*.tf",), re.compile(r"(?<![\w])version\s{0,10}=\s{0,10}\"(?P<version>[^\"\n]{1,40})\"")),
+    (("pom.xml", "*.csproj", "build.gradle", "build.gradle.kts"), re.compile(r"<artifactId>|<PackageReference\b|^\s{0,8}(?:implementation|api|testImplementation|compileOnly)\b(?P<version>)", re.MULTILINE)),
+)  # fmt: skip
+_PINNED = re.compile(
+    r"[\s,\"']{0,4}(?:={0,3}\s?)v?\d+(?:\.\d+){0,3}(?:[-+][\w.+-]{1,20}|\.?(?:a|b|rc|dev|post)\d{1,4})?|(?:workspace|npm|git|git\+ssh|git\+https|github|file|link):.*"
+)
+DEPENDENCY, VERSION_RANGE = "<dependency>", "<version range>"
+
+
+def _count_listed(text: str, path: str, *, ranges: bool) -> int:
+    """Count the dependencies that a file lists, or those of them whose version is not an exact one."""
+    name = posixpath.basename(path)
+    pattern = next((pattern for files, pattern in _LISTED if any(fnmatchcase(name, each) for each in files)), None)
+    if pattern is None:
+        return 0
+    listed = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith(("#", "//")))
+    found = [match.groupdict() for match in pattern.finditer(listed)]
+    return sum(_is_range(each) for each in found) if ranges else len(found)
+
+
+def _is_range(found: Mapping[str, str | None]) -> bool:
+    """Return whether a version allows others. In some files, a plain version does."""
+    if (caret := found.get("caret")) is not None:
+        return not caret.startswith("=")
+    return found.get("version") is not None and not _PINNED.fullmatch(found["version"] or "")
+
+
 def names_of_library(library: str) -> tuple[str, ...]:
     """Return the names under which a library is imported or installed."""
     return (library, *_OTHER_NAMES.get(library.lower(), ()))
@@ -196,7 +262,8 @@ def may_import(lowered: str, library: str) -> bool:
 def count_imports(text: str, library: str, path: str) -> int:
     """Count the lines that import a library, or that list it as a dependency."""
     if is_manifest(path):
-        return sum(_named_in(name, text, path) for name in names_of_library(library))
+        listed = "\n".join(line for line in text.splitlines() if not line.lstrip().startswith(("#", "//")))
+        return sum(_named_in(name, listed, path) for name in names_of_library(library))
     code = code_words(text, path, strings=True)
     parent, _, child = library.rpartition(".")
     if parent:  # `from unittest import mock` imports unittest.mock
@@ -238,6 +305,8 @@ def count_piece(text: str, word: str, path: str) -> int | None:
     """Count a named piece of code, or a word of SQL. Return None if the word is neither."""
     if found := _COMMENT_IN.fullmatch(word):
         return _comments_in(text, path, found[2], other=bool(found[1]))
+    if word in (DEPENDENCY, VERSION_RANGE):
+        return _count_listed(text, path, ranges=word == VERSION_RANGE)
     if pattern := PIECES.get(word):
         if word in PIECES_IN_COMMENTS:
             return len(pattern.findall(text))

@@ -7,6 +7,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from functools import lru_cache, partial
 
 from memoryd.core.checks import Access, Check, CheckKind, New
@@ -221,6 +222,8 @@ def _usual(program: str, arguments: list[str]) -> list[str]:
     """Return the canonical form of arguments with several spellings, such as `npm i` and `pnpm run test`."""
     if program == "cargo" and arguments[:1] and arguments[0].startswith("+"):
         return arguments[1:]
+    if program == "git" and arguments[:1] == ["stage"]:
+        return ["add", *arguments[1:]]
     if program not in _SCRIPT_RUNNERS or not arguments:
         return arguments
     if program == "yarn" and arguments[0] == "workspace":
@@ -246,7 +249,23 @@ def commands_of(call: ToolCall) -> Sequence[ShellCommand]:
     return _parsed(line) if call.tool == "Bash" and isinstance(line, str) else ()
 
 
-_IN_FOLDER = frozenset({"-C", "--prefix", "--dir", "--directory", "--cwd", "--work-tree"})
+_IN_FOLDER = frozenset(
+    {
+        "-C",
+        "--prefix",
+        "--dir",
+        "--directory",
+        "--cwd",
+        "--work-tree",
+        "--filter",
+        "-F",
+        "-w",
+        "--workspace",
+        "-p",
+        "--project",
+        "workspace",
+    }
+)
 
 
 def _commands_within(check: Check, call: ToolCall) -> Sequence[ShellCommand]:
@@ -263,7 +282,10 @@ def _commands_within(check: Check, call: ToolCall) -> Sequence[ShellCommand]:
 
 def _folders_of(command: ShellCommand, call: ToolCall) -> Iterator[str]:
     """Yield the folders in which a command works: its own, and those of options such as `-C` and `--prefix`."""
-    named = [word.partition("=")[2] for word in command.words if word.partition("=")[0] in _IN_FOLDER and "=" in word]
+    named = [word.partition("=")[2] for word in command.words if word.startswith("-") and "=" in word]
+    named += [
+        word.removesuffix("/...") for word in command.words[1:] if re.fullmatch(r"[\w@./][\w@./-]{0,200}", word) and "/" in word
+    ]
     named += [command.words[at + 1] for at, word in enumerate(command.words[:-1]) if word in _IN_FOLDER]
     for folder in [".", *named] if command.folder is not None else []:
         place = relative(posixpath.join(command.folder or "", folder), call)
@@ -353,14 +375,29 @@ def runs(command: ShellCommand, wanted: str) -> bool:
         arguments = [word.lstrip("0") or word if word.isdigit() else word for word in arguments]
     wanted_arguments = [word for word in pattern[1:] if not word.startswith("-")]
     program = _program(words[0])
-    if program == "git" and (len(pattern) == 2 and _only_shows(words, arguments) or "--dry-run" in set(words) - set(pattern)):
+    if program == "git" and (len(pattern) == 2 and _only_shows(words, arguments) or _is_dry_run(words, arguments, pattern)):
         return False
     arguments, wanted_arguments = _usual(program, arguments), _usual(program, wanted_arguments)
     if not _gets(words, arguments, wanted_arguments) or program == "cat" and _only_writes(command, arguments):
         return False
     flags = [part for word in pattern[1:] if word.startswith("-") for part in _single_flags(pattern[0], word)]
-    forced = _program(words[0]) == "git" and arguments[:1] == ["push"] and any(word.startswith("+") for word in arguments[1:])
-    return all(_has_flag(command, flag) or (forced and flag in ("--force", "-f")) for flag in flags)
+    meant = _flags_of_refspecs(arguments) if program == "git" else frozenset()
+    return all(flag in meant or _has_flag(command, flag) for flag in flags)
+
+
+def _flags_of_refspecs(arguments: Sequence[str]) -> frozenset[str]:
+    """Return the flags that a push has by its refspecs: `+main` forces, and `:main` deletes."""
+    if arguments[:1] != ["push"]:
+        return frozenset()
+    forced = any(word.startswith("+") for word in arguments[1:])
+    deletes = any(word.startswith(":") and len(word) > 1 for word in arguments[1:])
+    return frozenset({*(("--force", "-f") if forced else ()), *(("--delete", "-d") if deletes else ())})
+
+
+def _is_dry_run(words: Sequence[str], arguments: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Return whether a call of git only shows what it would do, and the pattern doesn't ask for that."""
+    others = set(words) - set(pattern)
+    return "--dry-run" in others or arguments[:1] == ["push"] and "-n" in others
 
 
 def _only_writes(command: ShellCommand, arguments: Sequence[str]) -> bool:
@@ -401,7 +438,10 @@ def _gets(words: Sequence[str], arguments: Sequence[str], wanted: Sequence[str])
         return True
     if _program(words[0]) in _MANY_TARGETS:
         return set(arguments).issuperset(wanted)
-    if wanted and len(words) > 2 and words[1].startswith("-") and "=" not in words[1]:  # `helm --kube-context x upgrade`
+    known = words[1] in _GLOBAL_VALUES.get(_program(words[0]), ()) if len(words) > 1 else False  # its value is no argument
+    if (
+        wanted and len(words) > 2 and words[1].startswith("-") and "=" not in words[1] and not known
+    ):  # `helm --kube-context x upgrade`
         return list(arguments[1 : 1 + len(wanted)]) == list(wanted)
     return False
 
@@ -415,7 +455,7 @@ _TEXTUAL = frozenset(
 def _mentions(command: ShellCommand, name: str) -> bool:
     """Return whether a command gets a host or an assignment, in its arguments or its variables."""
     if name.startswith("-"):
-        return any(word.partition("=")[0] == name or word == name for word in command.words[1:])
+        return _gets_flag(command, name)
     after = "" if name.endswith("=") else r"(?![\w-]|\.\w)"  # NAME= stands for any value
     whole = re.compile(rf"(?<![\w.-]){re.escape(name)}{after}")
     if any(whole.search(word[:2_000]) for word in command.assigned):
@@ -425,6 +465,20 @@ def _mentions(command: ShellCommand, name: str) -> bool:
     ):
         return False
     return any(whole.search(word[:2_000]) for word in command.words[1:] if " " not in word or "=" not in name)
+
+
+def _gets_flag(command: ShellCommand, flag: str) -> bool:
+    """Return whether a command gets a flag: as a word, or in the value of an option or variable such as `CFLAGS`."""
+    if command.program in _TEXTUAL:
+        return False
+    if any(word == flag or word.partition("=")[0] == flag for word in command.words[1:]):
+        return True
+    whole = re.compile(rf"(?<![\w-]){re.escape(flag)}(?![\w-])")
+    words = [re.sub(r"^(-D\w{1,60}):[A-Z]{1,10}=", r"\1=", word) for word in command.words[1:]]  # a typed entry of CMake's cache
+    if flag in words:
+        return True
+    values = (*command.assigned, *(word for word in command.words[1:] if re.match(r"[\w-]{1,60}=", word)))
+    return any(whole.search(value.partition("=")[2][:2_000]) for value in values)
 
 
 # Branches
@@ -444,8 +498,6 @@ def _executes(command: ShellCommand, statement: str) -> bool:
 
 
 def _is_branch(name: str, patterns: Sequence[str]) -> bool:
-    from fnmatch import fnmatchcase
-
     def fits(pattern: str) -> bool:
         return has_style(name, pattern) if pattern in STYLES else fnmatchcase(name, pattern)
 
@@ -587,6 +639,10 @@ def _holds(arguments: Sequence[str], wanted: Sequence[str]) -> bool:
     """Return whether the subcommand matches and all other wanted words are arguments or targets of refspecs."""
     if not wanted or arguments[:1] != [wanted[0]]:
         return False
+    if arguments[0] in ("add", "commit") and len(wanted) == 2 and re.search(r"[./]", wanted[1].strip(".")):
+        return any(_is_within(posixpath.normpath(word), wanted[1]) for word in arguments[1:])
+    if wanted[-1].startswith("*") and len(wanted[-1]) > 1:  # `gh api DELETE *refs/heads*`
+        return set(wanted[1:-1]) <= set(arguments) and any(fnmatchcase(word, wanted[-1]) for word in arguments)
     rest = {part for word in arguments[1:] for part in (word, word.rpartition(":")[2].removeprefix("refs/heads/"))}
     return rest.issuperset(wanted[1:])
 
@@ -670,9 +726,30 @@ _CHANGES_ALL = frozenset(
 )
 _DOWNLOADS = frozenset({"curl", "wget"})
 _INTERPRETERS = frozenset("python python3 node ruby deno bun php".split())
-_WRITES_FILES = re.compile(
-    r"""\bopen\(\s?['"]([^'"\n]{1,200})['"]\s?,\s?(?:mode=)?['"][wax+]|(?:Path|writeFileSync|writeFile|appendFileSync|appendFile|File\.write|file_put_contents)\(\s?['"]([^'"\n]{1,200})['"](?:\)\.(?:write_text|write_bytes|unlink|touch|open\(['"]w)|\s?,)"""  # noqa: E501
+# What a program's code writes or deletes: a path in quotes, or a name that the code gives to a path.
+_QUOTED_OR_NAME = r"""(?:['"](?P<path>[^'"\n]{1,200})['"]|(?P<name>[A-Za-z_]\w{0,40}))"""
+_CODE_WRITES = tuple(
+    re.compile(pattern.replace("PATH", _QUOTED_OR_NAME))
+    for pattern in (
+        r"""\bopen\(\s?PATH\s?,\s?(?:mode\s?=\s?)?['"](?:[wax]|rb?\+)""",
+        r"""\bPath\(\s?PATH\s?\)\.(?:write_text|write_bytes|unlink|touch|rename|replace|open\(\s?['"][wax])""",
+        r"""(?<![\w.])(?P<name>[A-Za-z_]\w{0,40})(?P<path>)\.(?:write_text|write_bytes|unlink|touch|open\(\s?['"][wax])""",
+        r"""\b(?:writeFileSync|writeFile|appendFileSync|appendFile|createWriteStream|unlinkSync|rmSync|truncateSync|file_put_contents|File\.write|File\.delete|os\.remove|os\.unlink|Bun\.write|Deno\.writeTextFile(?:Sync)?)\(\s?PATH\s?[,)]""",
+        r"""\b(?:os\.(?:rename|replace)|shutil\.(?:copy2?|copyfile|move)|(?:copyFile|rename)Sync)\([^,()\n]{1,200},\s?PATH\s?\)""",
+    )
 )
+_NAMES_PATH = re.compile(r"""\b([A-Za-z_]\w{0,40})\s?=\s?(?:(?:pathlib\.)?Path\(\s?)?['"]([^'"\n]{1,200})['"]""")
+MAX_CODE = 5_000  # Characters of a program's code in which written files are looked for.
+
+
+def _written_by_code(text: str) -> list[str]:
+    """Return the files that the code of a program on the command line writes."""
+    text = text[:MAX_CODE]
+    named = {match[1]: match[2] for match in _NAMES_PATH.finditer(text)}
+    found = (match for pattern in _CODE_WRITES for match in pattern.finditer(text))
+    return [path for match in found if (path := match["path"] or named.get(match["name"] or "", ""))]
+
+
 _CHANGES_LAST = frozenset("cp install ln rsync".split())
 _CHANGES_IN_PLACE = re.compile(r"-[a-zA-Z\d]{0,8}i|--in-place")
 _IN_PLACE = frozenset("sed perl ruby gsed yq".split())
@@ -690,7 +767,8 @@ _VALUES_NOT_READ = frozenset(
 
 
 def _path(check: Check, call: ToolCall) -> Result:
-    for target, place, created in places_of_call(call, check.access):
+    places = places_of_call(call, check.access)
+    for target, place, created in (*places, *outputs_of_call(call)) if check.new is New.ONLY else places:
         if place is None or not _by_age(check.new, place, created, call):
             continue
         if any(_has_styled_name(place, path) if path in STYLES else _is_within(place, path) for path in check.unless):
@@ -736,11 +814,38 @@ def _places_of(path: str, line: str, access: Access, cwd: str, root: str, writes
     for command in commands:
         created = set(_created_by(command))
         for target in changed_by(command, reads=access is Access.READ):
-            whole = posixpath.join(command.folder or "", target) if command.folder is not None else target
-            targets.append((whole, target in created))
+            targets.append((_joined(command, target), target in created))
     targets += [(found, False) for found in _changed_by_search(commands)]
     call = ToolCall("", {}, cwd, root)
     return [(target, relative(target, call), created) for target, created in targets]
+
+
+def _joined(command: ShellCommand, path: str) -> str:
+    """Return a path that a command names, seen from the folder in which the line starts."""
+    return posixpath.join(command.folder or "", path) if command.folder is not None else path
+
+
+def outputs_of_call(call: ToolCall) -> Sequence[tuple[str, str | None, bool]]:
+    """Return the files that programs write as their output. They are new files, but nobody edits them by hand."""
+    found = [_joined(command, path) for command in commands_of(call) for path in _outputs(command)]
+    return [(path, relative(path, call), True) for path in found]
+
+
+_OUTPUT_OPTIONS = frozenset("-o --output --out --out-file --outfile --output-file -out --export-filename".split())
+_OTHER_OUTPUT_OPTIONS = frozenset("grep egrep fgrep rg ag ack ssh scp rsync mount set ps kubectl aws az gh curl wget".split())
+_CONVERTERS = frozenset("convert magick ffmpeg wkhtmltopdf".split())
+
+
+def _outputs(command: ShellCommand) -> Iterator[str]:
+    """Yield the files named as a program's output, as in `pandoc a.md -o b.docx`."""
+    if not command.words or command.program in _OTHER_OUTPUT_OPTIONS:
+        return
+    words = command.words
+    named = [words[at + 1] for at, word in enumerate(words[:-1]) if at and word in _OUTPUT_OPTIONS]
+    named += [word.partition("=")[2] for word in words[1:] if word.partition("=")[0] in _OUTPUT_OPTIONS]
+    if command.program in _CONVERTERS and len(words) > 2:
+        named.append(words[-1])
+    yield from (name for name in named if re.search(r"/|\.\w", name))
 
 
 def _created_by(command: ShellCommand) -> Iterator[str]:
@@ -751,8 +856,10 @@ def _created_by(command: ShellCommand) -> Iterator[str]:
         yield from arguments
     elif program in _DOWNLOADS or program in _INTERPRETERS:
         yield from _changed_arguments(command)
-    elif program in ("mv", "cp", "install", "ln") or (program == "git" and arguments[:1] == ["mv"]):
-        yield from arguments[-1:]
+    elif program in ("mv", "cp", "install", "ln"):
+        yield from _destinations(arguments)
+    elif program == "git" and _arguments(command.words)[:1] == ["mv"]:
+        yield from _destinations(_arguments(command.words)[1:])
 
 
 def _changed_by_search(commands: Sequence[ShellCommand]) -> Iterator[str]:
@@ -783,7 +890,7 @@ def _changed_by_search(commands: Sequence[ShellCommand]) -> Iterator[str]:
 
 
 def _joined_to(command: ShellCommand, paths: Sequence[str]) -> Iterator[str]:
-    return (posixpath.join(command.folder or "", path) for path in paths)
+    return (_joined(command, path) for path in paths)
 
 
 def _changes_arguments(command: ShellCommand) -> bool:
@@ -815,32 +922,76 @@ def _changed_by_git(command: ShellCommand) -> Sequence[str]:
         and not re.search(r"/$|\.\w{1,8}$", arguments[1])
     ):
         return ()  # Rather a branch.
-    return arguments[1:] if arguments[:1] in (["rm"], ["mv"], ["checkout"], ["restore"], ["apply"]) else ()
+    if arguments[:1] == ["apply"]:
+        return [*arguments[1:], *_into_folder("git", words)]
+    if arguments[:1] == ["mv"]:
+        return [*arguments[1:-1], *_destinations(arguments[1:])]
+    return arguments[1:] if arguments[:1] in (["rm"], ["checkout"], ["restore"]) else ()
 
 
 def _changed_arguments(command: ShellCommand) -> Sequence[str]:
     program, words = command.program, command.words[1:]
-    arguments = [word for word in words if not word.startswith("-")]
     if program == "git":
         return _changed_by_git(command)
     if "--dry-run" in words or program == "rsync" and "-n" in words:
         return ()
-    if program in _CHANGES_ALL or program == "mv":
-        return arguments
     if program in _DOWNLOADS:
         return _downloaded(words)
     if program in _INTERPRETERS:
-        return [match[1] or match[2] for word in words for match in _WRITES_FILES.finditer(word[:2_000])]
+        return [path for text in (*words, command.here) for path in _written_by_code(text)]
+    unpacked = _into_folder(program, words) if program in _INTO_FOLDER else []
+    arguments = [word for word in words if not word.startswith("-")]
+    return [*unpacked, *_changed_by_name(program, words, arguments)]
+
+
+def _changed_by_name(program: str, words: Sequence[str], arguments: Sequence[str]) -> Sequence[str]:
+    """Return the files that a program changes because they are its arguments."""
+    if program in _CHANGES_ALL:
+        return arguments
+    if program == "mv":
+        return [*arguments[:-1], *_destinations(arguments)]
+    if program in _CHANGES_LAST:
+        return _destinations(arguments)
     if program == "sd":
         return arguments[2:]
-    if program in _CHANGES_LAST:
-        return arguments[-1:]
     in_place = program in _IN_PLACE and any(_CHANGES_IN_PLACE.match(word) for word in words)
     if in_place and not any(word in ("-f", "--file") for word in words):
-        return arguments[1:]  # The first argument is the script.
+        return _scripts_of_sed(words)[1]
     if in_place or (program in _FORMATTERS and any(word in ("--write", "-w", "--fix", "-i") for word in words)):
         return arguments
     return [word[3:] for word in words if word.startswith("of=")] if program == "dd" else ()
+
+
+# Programs that unpack or apply something into a folder, with the options that name it.
+_INTO_FOLDER: Mapping[str, frozenset[str]] = {
+    "tar": frozenset({"-C", "--directory", "--one-top-level"}),
+    "bsdtar": frozenset({"-C", "--directory"}),
+    "unzip": frozenset({"-d"}),
+    "7z": frozenset({"-o"}),
+    "patch": frozenset({"-d", "--directory"}),
+    "git": frozenset({"--directory"}),
+}
+
+
+def _into_folder(program: str, words: Sequence[str]) -> list[str]:
+    """Return the folders into which a program unpacks files, none if it only packs or lists them."""
+    first = next(iter(words), "").lstrip("-")
+    if program.endswith("tar") and not ("x" in first and not first.startswith(("e", "-")) or "--extract" in words):
+        return []
+    options = _INTO_FOLDER[program]
+    found = [words[at + 1] for at, word in enumerate(words[:-1]) if word in options]
+    return found + [word.partition("=")[2] for word in words if "=" in word and word.partition("=")[0] in options]
+
+
+def _destinations(arguments: Sequence[str]) -> list[str]:
+    """Return the files that `cp` and `mv` write. In a folder, they are called as before."""
+    if len(arguments) < 2:
+        return list(arguments)
+    *sources, last = arguments
+    ending = posixpath.splitext(posixpath.basename(sources[0]))[1]
+    is_folder = last.endswith("/") or posixpath.basename(last) in (".", "..") or len(sources) > 1
+    is_folder = is_folder or bool(ending) and "." not in posixpath.basename(last)
+    return [posixpath.join(last, posixpath.basename(source.rstrip("/"))) for source in sources] if is_folder else [last]
 
 
 def _downloaded(words: Sequence[str]) -> list[str]:
@@ -917,8 +1068,6 @@ def _is_within(place: str, path: str) -> bool:
 
 
 def _matches(place: str, pattern: str) -> bool:
-    from fnmatch import fnmatchcase
-
     return (
         fnmatchcase(place, pattern) or fnmatchcase(posixpath.basename(place), pattern) or fnmatchcase(f"/{place}", f"*/{pattern}")
     )
@@ -929,7 +1078,12 @@ def _matches(place: str, pattern: str) -> bool:
 
 def is_place(exception: str) -> bool:
     """Return whether an exception of a check on content is a place rather than a longer name."""
-    return "/" in exception or exception.startswith("*.")
+    return "/" in exception or exception.startswith("*.") or _FILE_NAME.fullmatch(exception) is not None
+
+
+_FILE_NAME = re.compile(
+    r"[\w-]{1,60}(?:\.[\w-]{1,20})?\.(?:go|tsx?|jsx?|mjs|py|rb|rs|java|kt|swift|php|cs|c|cc|cpp|h|hpp|sql|ya?ml|json|toml|s?css)"
+)
 
 
 def _content(check: Check, call: ToolCall) -> Result:
@@ -949,11 +1103,16 @@ def _content(check: Check, call: ToolCall) -> Result:
     return OBEYED if applies else NOTHING
 
 
+def _as_code(place: str) -> str:
+    """Return the name of the Python file that a notebook's cells could be in."""
+    return f"{place.removesuffix('.ipynb')}.py" if place.endswith(".ipynb") else place
+
+
 def covers(check: Check, place: str) -> bool:
     """Return whether a content check applies to the file."""
     if (
         check.files
-        and not any(_matches(place, pattern) for pattern in check.files)
+        and not any(_matches(name, pattern) for name in {place, _as_code(place)} for pattern in check.files)
         and not (check.imports and is_manifest(place))
     ):
         return False
@@ -974,7 +1133,8 @@ def _added_word(check: Check, new: str, old: str, place: str) -> str:
 
 
 INSTALLERS = frozenset(
-    "npm pnpm yarn bun pip uv poetry pdm pipenv conda mamba cargo gem bundle composer go"
+    "conan vcpkg apt apt-get brew dnf yum apk importmap"
+    " npm pnpm yarn bun pip uv poetry pdm pipenv conda mamba cargo gem bundle composer go"
     " dotnet dart flutter deno expo nuget rye hatch".split()
 )
 
@@ -990,7 +1150,10 @@ _INSTALLS = (
     ["workspace"],
     ["tool", "install"],
     ["global", "add"],
+    ["pin"],
+    ["add", "package"],
 )
+_OF_SYSTEM = frozenset("apt apt-get dnf yum apk brew".split())
 
 
 def _installs(command: ShellCommand, library: str) -> bool:
@@ -999,10 +1162,14 @@ def _installs(command: ShellCommand, library: str) -> bool:
     if not any(arguments[: len(start)] == start for start in _INSTALLS):
         return False
     names = {name.lower() for known in names_of_library(library) for name in (known, f"{known}-es", f"@types/{known}")}
-    found = (re.split(r"(?<=.)[@=<>~!\[]", word)[0].lower() for word in arguments[1:])
-    return any(
-        name in names or _program(words[0]) in ("go", "composer") and not names.isdisjoint(name.split("/")) for name in found
-    )
+    program = _program(words[0])
+    options = [word.partition("=")[2] for word in words if word.startswith("--requires=")] if program == "conan" else []
+    found = [re.split(r"(?<=.)[@=<>~!\[]", word)[0].lower() for word in (*arguments[1:], *options)]
+    if program == "conan":
+        found = [name.partition("/")[0] for name in found]
+    if program in _OF_SYSTEM:  # libboost-all-dev
+        return any(re.match(rf"(?:lib|python3-|ruby-)?{re.escape(known)}\d*(?:-|$)", name) for name in found for known in names)
+    return any(name in names or program in ("go", "composer") and not names.isdisjoint(name.split("/")) for name in found)
 
 
 def edited(call: ToolCall) -> Iterator[tuple[str, str, str]]:
@@ -1024,32 +1191,49 @@ def edited(call: ToolCall) -> Iterator[tuple[str, str, str]]:
 def _edited_by_shell(line: str) -> Sequence[tuple[str, str, str]]:
     found: list[tuple[str, str, str]] = []
     for command in _parsed(line):
-        found += _edited_by_sed(command)
+        edits = list(_edited_by_sed(command))
         for target in (*command.writes, *(changed_by(command) if command.program == "tee" else ())):
             text = command.here or (" ".join(command.words[1:]) if command.program in ("echo", "printf") else "")
-            if text:
-                found.append((target, text[:MAX_TEXT], ""))
+            text = text.replace("\\n", "\n") if command.source == "printf" or command.program == "printf" else text
+            edits += [(target, text[:MAX_TEXT], "")] if text else []
+        found += [(_joined(command, target), new, old) for target, new, old in edits]
     return found
 
 
-_SUBSTITUTION = re.compile(r"\d{0,6}s([/|#,@!])(.{0,500}?)(?<!\\)\1(.{0,500}?)(?<!\\)\1", re.DOTALL)
+_SUBSTITUTION = re.compile(r"s([/|#,@!])(.{0,500}?)(?<!\\)\1(.{0,500}?)(?<!\\)\1", re.DOTALL)
 _INSERTION = re.compile(r"(?:\d{1,6}|\$|/[^/]{0,200}/)?\s?[iac]\\?\s?(.{1,1000})", re.DOTALL)
+_SCRIPTS_OF_SED = frozenset({"-e", "--expression"})
+MAX_SCRIPT = 1_500  # Characters of a script of sed in which substitutions are looked for.
+_ADDRESS = re.compile(r"(?:[\d,$;\s]|/[^/\n]{0,200}/)*")
 
 
 def _edited_by_sed(command: ShellCommand) -> Iterator[tuple[str, str, str]]:
     """Yield what `sed -i` or `perl -i` inserts into its files."""
     if command.program not in _IN_PLACE or not any(_CHANGES_IN_PLACE.match(word) for word in command.words[1:]):
         return
-    arguments = [word for word in command.words[1:] if not word.startswith("-")]
-    if len(arguments) < 2:
-        return
-    if found := _SUBSTITUTION.match(arguments[0]):
-        old, new = found[2], found[3]
-    elif found := _INSERTION.match(arguments[0]):
-        old, new = "", found[1]
-    else:
-        return
-    yield from ((target, new, old) for target in arguments[1:])
+    scripts, files = _scripts_of_sed(command.words[1:])
+    for script in scripts:
+        plain = _ADDRESS.sub("", script, count=1)[:MAX_SCRIPT]
+        changes = [(match[3], match[2]) for match in _SUBSTITUTION.finditer(plain)]
+        if not changes and (found := _INSERTION.match(script)):
+            changes = [(found[1], "")]
+        yield from ((target, new, old) for target in files for new, old in changes)
+
+
+def _scripts_of_sed(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the scripts and the files of a call of sed. The first argument is the script if no option gives one."""
+    scripts: list[str] = []
+    files: list[str] = []
+    takes_script = False
+    for word in words:
+        if takes_script:
+            scripts.append(word)
+        elif word.startswith("--expression="):
+            scripts.append(word.partition("=")[2])
+        elif word and not word.startswith("-"):
+            files.append(word)
+        takes_script = not takes_script and (word in _SCRIPTS_OF_SED or re.fullmatch(r"-[a-z]{1,4}e", word) is not None)
+    return (scripts, files) if scripts else (files[:1], files[1:])
 
 
 def _count(check: Check, text: str, word: str, path: str) -> int:
@@ -1060,15 +1244,21 @@ def _count(check: Check, text: str, word: str, path: str) -> int:
         return count_imports(text, word, path) if is_manifest(path) or code_words("x", path) else 0  # prose may quote an import
     if (found := count_piece(_near(check, text), word, path)) is not None:
         return found
-    code = text if word.lower().startswith(IN_COMMENTS) else code_words(text, path, strings="://" in word)
+    is_flag = word.startswith("-")
+    code = text if word.lower().startswith(IN_COMMENTS) else code_words(text, path, strings="://" in word or is_flag)
     code = _near(check, code)
+    if is_flag:
+        return len(re.findall(rf"(?<![\w-]){re.escape(word)}(?![\w-])", code))
     if re.fullmatch(r"[\w.]+", word):
         after = r"\s{0,8}\(" if check.call else r"(?!\w)"
-        is_method = check.call and f".{word}()" in METHODS
+        is_method = check.call and f".{word}()" in METHODS or _HAS_PARTS.fullmatch(word) and word.lower() not in METHODS
         # window.console.log also counts as console.log, and a name that begins with a dot is a method of anything.
         before = "" if word.startswith(".") else r"(?<!\w)" if "." in word or is_method else r"(?<![\w.])"
         return len(re.findall(rf"{before}{re.escape(word)}{after}", code))
     return code.count(word)
+
+
+_HAS_PARTS = re.compile(r"[a-z][a-z\d]*(?:_[a-z\d]+)+")  # such as find_by_sql, which is called on anything
 
 
 def _near(check: Check, text: str) -> str:

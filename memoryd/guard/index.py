@@ -21,6 +21,7 @@ from memoryd.guard.evaluate import (
     edited,
     evaluate,
     is_place,
+    outputs_of_call,
     places_of_call,
     program_run,
     program_wanted,
@@ -95,7 +96,8 @@ class CheckIndex:
         found: set[int] = set()
         for access, by_part in self._paths.items():
             if by_part:
-                places = {place for _, place, _ in places_of_call(call, access) if place is not None}
+                called = (*places_of_call(call, access), *outputs_of_call(call))
+                places = {place for _, place, _ in called if place is not None}
                 parts = {part for place in places for part in place.strip("/").split("/")}
                 found |= {number for part in (parts | {_ANY} if places else ()) for number in by_part.get(part, ())}
         return found

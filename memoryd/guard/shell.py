@@ -54,9 +54,17 @@ _WRAPPERS: Mapping[str, frozenset[str]] = {
         "pnpx": "",
         "uvx": "--from --with -p --python",
         "pipx": "",
+        "corepack": "",
+        "cross-env": "",
+        "dotenv": "-e -p -v",
+        "dotenvx": "-f -e",
+        "flock": "-w -E --timeout",
+        "parallel": "-j -n -N --jobs --colsep",
+        "gtimeout": "-s --signal -k --kill-after",
+        "strace": "-e -o -p",
     }.items()
 }
-_VALUE_FIRST = frozenset({"timeout"})  # The first word after the options is a value, not the command.
+_VALUE_FIRST = frozenset({"timeout", "gtimeout", "flock"})  # The first word after the options is a value, not the command.
 _RUNNERS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "npm": (("exec", "--"), ("exec",), ("x",)),
     "pnpm": (("dlx",), ("exec",)),
@@ -65,11 +73,46 @@ _RUNNERS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "poetry": (("run",),),
     "pipenv": (("run",),),
     "hatch": (("run",),),
+    "pdm": (("run",),),
+    "rye": (("run",),),
+    "pixi": (("run",),),
     "bundle": (("exec",),),
-    "docker": (),
+    "dotenvx": (("run",),),
+    "doppler": (("run",),),
+    "op": (("run",),),
+    "mise": (("exec",), ("x",)),
+    "asdf": (("exec",),),
+    "rbenv": (("exec",),),
+    "direnv": (("exec",),),
+    "aws-vault": (("exec",),),
+    "heroku": (("run",),),
+    "kubectl": (("exec",),),
+    "docker": (("compose", "exec"), ("compose", "run"), ("container", "exec"), ("container", "run"), ("exec",), ("run",)),
+    "podman": (("compose", "exec"), ("compose", "run"), ("exec",), ("run",)),
+    "docker-compose": (("exec",), ("run",)),
     "busybox": ((),),
 }
+# Runners that first name where the command runs: a container, an image, a service, a folder or a profile.
+_RUNNER_OF_PLACE = frozenset("docker podman docker-compose kubectl direnv aws-vault".split())
+_GLOBAL_OPTIONS: Mapping[str, frozenset[str]] = {
+    name: frozenset(options.split())
+    for name, options in {
+        "pnpm": "--filter -F --dir -C",
+        "npm": "--prefix -w --workspace",
+        "yarn": "--cwd",
+        "docker": "-f --file -p --project-name --profile --context -H --env-file",
+        "podman": "-f --file -p --project-name",
+        "docker-compose": "-f --file -p --project-name --profile --env-file",
+        "kubectl": "-n --namespace --context --kubeconfig",
+        "poetry": "-C --directory",
+        "uv": "--directory --project",
+    }.items()
+}
 _RUNNER_VALUES = frozenset({"--with", "--python", "-p", "--from", "--package", "--directory", "--project", "--extra", "--group"})
+_CONTAINER_VALUES = frozenset(
+    "-v --volume -e --env --env-file -p --publish --name --network --net -w --workdir -u --user --entrypoint --mount --platform"
+    " --device -c --container -n --namespace -l --label --add-host --memory --cpus --index".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +153,8 @@ class _Walk:
     piped: dict[int, tuple[str, str]] = field(
         default_factory=dict
     )  # program and printed text, by where the reading command starts
+    redirects: dict[int, list[tree_sitter.Node]] = field(default_factory=dict)  # by the id of the node that they belong to
+    variables: dict[str, str] = field(default_factory=dict)  # set earlier in the line
 
 
 @cache
@@ -143,23 +188,35 @@ def _visit(walk: _Walk, root: tree_sitter.Node) -> None:
         if node.type == "pipeline":
             _note_pipes(walk, node)
         if node.type == "redirected_statement":
-            body = node.child_by_field_name("body")
             redirects = [child for child in node.children if child.type.endswith("redirect")]
-            alone = body is not None and body.type == "command"
-            # If a list ends with a redirection, the parser attaches it to the whole list instead of the last command.
-            _add(walk, body if body is not None and alone else node, redirects)
-            pending += [child for child in reversed(node.children) if not alone or body is None or child.id != body.id]
-            pending += _inside(body) if body is not None and alone else []
+            owner = _redirected(node.child_by_field_name("body") or node)
+            walk.redirects[owner.id] = [*redirects, *walk.redirects.get(owner.id, ())]
+            if owner.id == node.id:
+                _add(walk, node, redirects)
+            _note_piped_text(walk, owner, redirects)
+            pending += reversed(node.children)
         elif node.type == "variable_assignment":  # Outside a command, as in `export CI=1`.
-            walk.found.append(ShellCommand((), folder=walk.folder, assigned=(_assigned(walk.source, node),)))
+            assigned = _assigned(walk, node)
+            name, _, value = assigned.partition("=")
+            walk.variables[name.rstrip("+")] = value
+            walk.found.append(ShellCommand((), folder=walk.folder, assigned=(assigned,)))
             pending += reversed(node.children)
         elif node.type == "command":
-            _add(walk, node, ())
+            _add(walk, node, walk.redirects.get(node.id, ()))
             pending += _inside(node)
         else:
+            if node.id in walk.redirects:  # a group of commands, which writes to the place where it starts
+                _add(walk, node, walk.redirects[node.id])
             if node.type in ("subshell", "command_substitution", "process_substitution"):
                 pending.append((walk.folder,))
             pending += reversed(node.children)
+
+
+def _redirected(body: tree_sitter.Node) -> tree_sitter.Node:
+    """Return the node that a redirection belongs to. The parser attaches one at the end of a list to the whole list."""
+    while body.type in ("list", "pipeline") and body.named_children:
+        body = body.named_children[-1]
+    return body
 
 
 def _note_pipes(walk: _Walk, pipeline: tree_sitter.Node) -> None:
@@ -168,9 +225,22 @@ def _note_pipes(walk: _Walk, pipeline: tree_sitter.Node) -> None:
     for writer, reader in itertools.pairwise(parts):
         if writer.type != "command":
             continue
-        words = tuple(_word(walk.source, child) for child in _words(writer))
+        words = _words_of(walk, writer)
         program = posixpath.basename(words[0]) if words else ""
         walk.piped[reader.start_byte] = program, " ".join(words[1:]) if program in ("echo", "printf") else ""
+
+
+def _note_piped_text(walk: _Walk, owner: tree_sitter.Node, redirects: Sequence[tree_sitter.Node]) -> None:
+    """Note the text of `cat <<EOF | tee file`, where the parser puts the rest of the pipeline into the here-document."""
+    words = _words_of(walk, owner) if owner.type == "command" else ()
+    if words[:1] != ("cat",):
+        return
+    for redirect in redirects:
+        body = "".join(_text(walk.source, part) for part in redirect.children if part.type == "heredoc_body")
+        rest = next((part for part in redirect.children if part.type in ("pipeline", "command")), None)
+        first = rest.named_children[0] if rest is not None and rest.type == "pipeline" and rest.named_children else rest
+        if body and first is not None:
+            walk.piped[first.start_byte] = "cat", body
 
 
 def _inside(command: tree_sitter.Node) -> list[tree_sitter.Node]:
@@ -183,14 +253,14 @@ def _inside(command: tree_sitter.Node) -> list[tree_sitter.Node]:
     ]
 
 
-def _assigned(source: bytes, node: tree_sitter.Node) -> str:
+def _assigned(walk: _Walk, node: tree_sitter.Node) -> str:
     value = node.child_by_field_name("value")
-    name = _text(source, node).partition("=")[0]
-    return f"{name}={_word(source, value) if value is not None else ''}"
+    name = _text(walk.source, node).partition("=")[0]
+    return f"{name}={_word(walk, value) if value is not None else ''}"
 
 
 def _add(walk: _Walk, node: tree_sitter.Node, redirects: Sequence[tree_sitter.Node]) -> None:
-    words = tuple(_word(walk.source, child) for child in _words(node)) if node.type == "command" else ()
+    words = _words_of(walk, node) if node.type == "command" else ()
     writes: list[str] = []
     reads: list[str] = []
     here = ""
@@ -199,21 +269,32 @@ def _add(walk: _Walk, node: tree_sitter.Node, redirects: Sequence[tree_sitter.No
     for redirect in (*redirects, *own, *inner):
         if redirect.type == "heredoc_redirect":
             here += "".join(_text(walk.source, part) for part in redirect.children if part.type == "heredoc_body")
+        elif redirect.type == "herestring_redirect":
+            here += "".join(_word(walk, part) for part in redirect.named_children)
         elif redirect.type == "file_redirect":
             target = redirect.child_by_field_name("destination")
             sign = next((child.type for child in redirect.children if child.type in _WRITES or child.type == "<"), "")
             if target is not None and sign:
-                (reads if sign == "<" else writes).append(_word(walk.source, target))
+                (reads if sign == "<" else writes).append(_word(walk, target))
     assigned = (
-        tuple(_assigned(walk.source, child) for child in node.children if child.type == "variable_assignment")
+        tuple(_assigned(walk, child) for child in node.children if child.type == "variable_assignment")
         if node.type == "command"
         else ()
     )
     source, printed = walk.piped.get(node.start_byte, ("", "")) if node.type == "command" else ("", "")
     command = ShellCommand(words, tuple(writes), tuple(reads), here or printed, walk.folder, assigned, source)
     walk.found += unwrap(command, walk.depth)
-    if command.program == "cd":
+    if command.program in ("cd", "pushd"):
         walk.folder = _moved(walk.folder, command.words[1:])
+
+
+def _words_of(walk: _Walk, command: tree_sitter.Node) -> tuple[str, ...]:
+    """Return the words of a command. A variable outside quotes stands for as many words as its value has."""
+    words: list[str] = []
+    for node in _words(command):
+        value = _known_value(walk, node) if node.type in ("simple_expansion", "expansion") else None
+        words += [_word(walk, node)] if value is None else value.split()
+    return tuple(words)
 
 
 def _words(node: tree_sitter.Node) -> Iterator[tree_sitter.Node]:
@@ -229,30 +310,43 @@ def _text(source: bytes, node: tree_sitter.Node) -> str:
     return source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
 
-def _word(source: bytes, node: tree_sitter.Node) -> str:
+def _word(walk: _Walk, node: tree_sitter.Node) -> str:
     """Return a word as the shell would pass it to the program. `$` represents values known only at run time."""
-    text = _text(source, node)
+    text = _text(walk.source, node)
     if node.type == "raw_string":
         return text[1:-1]
     if node.type == "ansi_c_string":
         return text[2:-1]
+    if (value := _known_value(walk, node)) is not None:
+        return value
     if node.type in ("simple_expansion", "expansion", "command_substitution", "process_substitution", "arithmetic_expansion"):
         return "$"
     if node.type == "string":
-        return _unescaped("".join(_joined(source, node)), in_quotes=True)
+        return _unescaped("".join(_joined(walk, node)), in_quotes=True)
     if node.type == "concatenation":
-        return "".join(_word(source, child) for child in node.children)
+        return "".join(_word(walk, child) for child in node.children)
     return _unescaped(text, in_quotes=False)
 
 
-def _joined(source: bytes, node: tree_sitter.Node) -> Iterator[str]:
+def _joined(walk: _Walk, node: tree_sitter.Node) -> Iterator[str]:
     """Yield the parts of a double-quoted string. Whitespace at its ends is not part of any parser node."""
-    at = node.start_byte + 1
+    source, at = walk.source, node.start_byte + 1
     for child in node.children[1:-1]:
         yield source[at : child.start_byte].decode("utf-8", "replace")
-        yield _text(source, child) if child.type == "string_content" else _word(source, child)
+        yield _text(source, child) if child.type == "string_content" else _word(walk, child)
         at = child.end_byte
     yield source[at : node.end_byte - 1].decode("utf-8", "replace")
+
+
+_VARIABLE = re.compile(r"\$(\w{1,60})|\$\{(\w{1,60})\}")
+_MAX_VALUE = 500  # Characters. A longer value stays unknown, since values that contain values grow without limit.
+
+
+def _known_value(walk: _Walk, node: tree_sitter.Node) -> str | None:
+    """Return the value of a variable that the line sets before it is used, or None if it is unknown."""
+    found = _VARIABLE.fullmatch(_text(walk.source, node)) if node.type in ("simple_expansion", "expansion") else None
+    value = walk.variables.get(found[1] or found[2]) if found else None
+    return value if value and "$" not in value and len(value) <= _MAX_VALUE else None
 
 
 def _unescaped(text: str, *, in_quotes: bool) -> str:
@@ -307,9 +401,21 @@ def _wrapped(words: tuple[str, ...]) -> tuple[str, ...]:
     if program in _SHELLS and len(words) > 1 and not any(_SHELL_SCRIPT.match(word) for word in words[1:]):
         script = _after_options(words[1:], frozenset({"-o", "+o", "--rcfile"}))
         return script if script and re.search(r"[./]", script[0]) else ()  # `bash scripts/check.sh` runs the script
-    for start in _RUNNERS.get(program, ()):
-        if words[1 : 1 + len(start)] == start:
-            return _after_options(words[1 + len(start) :], _RUNNER_VALUES)
+    return _run_by(program, words) if program in _RUNNERS else ()
+
+
+def _run_by(program: str, words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words of the command that a runner runs, as in `docker compose -f x.yml exec web npm ci`."""
+    options = _GLOBAL_OPTIONS.get(program, frozenset())
+    rest = _after_options(words[1:], options)
+    if rest[:1] == ("compose",):
+        rest = ("compose", *_after_options(rest[1:], options))
+    for start in _RUNNERS[program]:
+        if rest[: len(start)] == start:
+            in_place = program in _RUNNER_OF_PLACE
+            inner = _after_options(rest[len(start) :], _CONTAINER_VALUES if in_place else _RUNNER_VALUES)
+            inner = inner[1:] if in_place else inner
+            return inner[1:] if inner[:1] == ("--",) else inner
     return ()
 
 
