@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from memoryd.core.checks import MAX_ALSO, Check, CheckKind
 from memoryd.guard import vocabulary as v
+from memoryd.guard.evaluate import is_place
 from memoryd.guard.gloss import in_english
 from memoryd.guard.rules.branches import (
     branch_names,
@@ -31,11 +32,12 @@ from memoryd.guard.rules.commands import (
     only_through,
     phrases_for_commands,
     required_flags,
+    versions_of_dependencies,
 )
-from memoryd.guard.rules.companions import step_at_end, step_before
+from memoryd.guard.rules.companions import is_conditional, step_at_end, step_before
 from memoryd.guard.rules.content import forbidden_code, forbidden_statements, language_of_comments, phrases_for_code
 from memoryd.guard.rules.messages import commit_message
-from memoryd.guard.rules.objects import Kind, Object, Sense, objects_named, tokenize
+from memoryd.guard.rules.objects import NOT_A_FILE, Kind, Object, Sense, Token, objects_named, programs_by_shape, tokenize
 from memoryd.guard.rules.paths import (
     changed_by_tool_only,
     files_by_kind,
@@ -46,7 +48,7 @@ from memoryd.guard.rules.paths import (
     these_places_only,
 )
 from memoryd.guard.rules.placement import places_of_new_files
-from memoryd.guard.rules.senses import REPLACES, assign_senses, find_cues
+from memoryd.guard.rules.senses import REPLACES, Cue, assign_senses, find_cues
 from memoryd.guard.rules.words import NEGATED, entries
 
 MAX_RULE = 600  # Characters. A longer text is a document rather than a rule.
@@ -59,7 +61,7 @@ _CONTRACTED = re.compile(r"\b(do|does|did|is|are|was|ca|wo|should|must|would)nt\
 
 def compile_rule(text: str) -> Check | None:
     """Return the check for a rule, or None if the rule can't be decided from tool calls."""
-    text = text.strip()
+    text = _DOTS.sub("…", text.strip())
     if len(text) > MAX_RULE or (text.endswith("?") and not _OPERATOR.search(text)):
         return None
     rule = in_english(_COMPOUND.sub(r"\1 ", _CONTRACTED.sub(r"\1n't", text.translate(_QUOTES))))
@@ -79,6 +81,7 @@ def compile_rule(text: str) -> Check | None:
     return replace(found[0], also=tuple(found[1 : MAX_ALSO + 1])) if found else None
 
 
+_DOTS = re.compile(r"(?<=[/\w])\.\.\.(?!/)")  # "branches are called feat/... or fix/..."
 _PLACEHOLDER = re.compile(r"/<(?:[A-Z]\w{0,20}|name|component|feature)>/?(?=[\s,.;)]|$)")  # src/components/<Name>/
 _OPERATOR = re.compile(r"\b(?:use|with|via|using|prefer|mit|nimm)\s[`'\"]?\?$", re.IGNORECASE)  # "no unwrap(), use ?"
 
@@ -134,9 +137,36 @@ def _compiled(rule: str, granted: str = "") -> Check | None:
         return check
     for attempt in (commit_message, branch_names, places_of_new_files, step_before, required_flags, _general):
         check = attempt(rule)
+        if check is not None and attempt is _general and check.kind is CheckKind.COMMAND and is_conditional(rule):
+            return None
         if check is not None:
-            return _with_exceptions(check, rule, granted)
+            return _in_named_folder(_with_exceptions(check, rule, granted), whole)
     return None
+
+
+_IN_FOLDER = re.compile(
+    r"(?:^\W{0,3}(?:please\s|bitte\s)?(?:in|inside|under|within|below|for|unter|innerhalb von)|\b(?:in|inside|under|within|unter|on|against|auf))\s(?:the\s)?(?:folder\s)?[`'\"]?(?P<folder>(?:[\w@.-]{1,40}/){1,6}[\w@.-]{0,40})",
+    re.IGNORECASE,
+)
+
+
+def _in_named_folder(check: Check, rule: str) -> Check:
+    """Limit a check on commands to the folder that its rule names, as in "in apps/web never use npm"."""
+    found = _IN_FOLDER.search(rule)
+    if check.paths or check.kind not in (CheckKind.COMMAND, CheckKind.COMPANION) or found is None or _EXCLUDED.search(rule):
+        return check
+    folder = found["folder"].rstrip(".")
+    opens = not rule[: found.start()].strip()
+    if NOT_A_FILE.match(folder) or re.search(r"\.\w{1,5}$", folder) or any(folder.rstrip("/") in word for word in check.words):
+        return check
+    if check.kind is CheckKind.COMPANION and not opens:
+        return check  # "run make lint in web/ before each commit": the step is there, not the commit
+    if check.branch or any(word.startswith(("git commit", "git push", "git add")) for word in check.words) and not opens:
+        return check
+    return replace(check, paths=(f"{folder.rstrip('/')}/",), also=tuple(_in_named_folder(each, rule) for each in check.also))
+
+
+_EXCLUDED = re.compile(r"\b(?:outside|except|not|only|außerhalb|nur|nicht)\s(?:of\s|in\s|inside\s|under\s|in\s)", re.IGNORECASE)
 
 
 def _with_exceptions(check: Check, rule: str, granted: str) -> Check:
@@ -157,7 +187,7 @@ def _with_exceptions(check: Check, rule: str, granted: str) -> Check:
     named = objects_named(granted, tokenize(granted))
     found: list[str] = []
     if check.kind in (CheckKind.CONTENT, CheckKind.PATH):
-        found = [thing.text for thing in named if thing.kind is Kind.PATH and ("/" in thing.text or thing.text.startswith("*."))]
+        found = [thing.text for thing in named if thing.kind is Kind.PATH and is_place(thing.text)]
         if re.search(r"\b(?:in|for|inside|für) (?:the |den )?(?:unit )?tests?\b", granted, re.IGNORECASE):
             found += ["tests/", "test/", *v.TEST_FILES]
     if check.kind is CheckKind.CONTENT:
@@ -230,21 +260,51 @@ def _general(rule: str) -> Check | None:
     if statements := [thing.text for thing in bad if thing.kind is Kind.STATEMENT]:
         return forbidden_statements(rule, statements, where)
     if bad:
-        return (
-            forbidden_scripts(rule, bad)
-            or forbidden_code(rule, bad, where)
-            or forbidden_commands(rule, bad, instead)
-            or forbidden_paths(rule, bad)
-        )
+        return _forbidden(rule, bad, where, instead)
     if check := changed_by_tool_only(rule, named):
         return check
     if forbids and (check := nothing_outside_project(rule) or files_by_kind(rule)):
         return check
     if check := these_places_only(rule, wanted):
         return check
+    if forbids and (check := _unknown_programs(rule, tokens, named, cues)):
+        return check
     if forbids and not re.search(r"\b(?:other|others|else|but|anderen?|sonst)\b", rule, re.IGNORECASE):
         return None  # What it forbids was not understood.
     return one_of_family(rule, wanted)
+
+
+def _unknown_programs(rule: str, tokens: Sequence[Token], named: Sequence[Object], cues: Sequence[Cue]) -> Check | None:
+    """Compile a prohibition of programs that no vocabulary has, such as "gdb-multiarch only, never arm-none-eabi-gdb"."""
+    places = {thing.at for thing in named}
+    shaped = [thing for thing in programs_by_shape(rule, tokens) if thing.at not in places]
+    if not shaped or any(thing.kind is Kind.PATH for thing in named):
+        return None
+    every = sorted([*named, *shaped], key=lambda thing: thing.at)
+    for thing in every:
+        thing.sense = None
+    assign_senses(rule, every, cues)
+    bad = [thing for thing in every if thing.sense is Sense.FORBID and thing.kind is Kind.COMMAND]
+    forbidden = {thing.text for thing in bad}
+    instead = next(
+        (
+            thing.text
+            for thing in every
+            if thing.sense is Sense.WANT and thing.kind is Kind.COMMAND and thing.text not in forbidden
+        ),
+        "",
+    )
+    return forbidden_commands(rule, bad, instead) if bad else None
+
+
+def _forbidden(rule: str, bad: Sequence[Object], where: Sequence[Object], instead: str) -> Check | None:
+    """Compile a prohibition of scripts, code, commands or paths. One of commands and code has a check for each."""
+    if check := forbidden_scripts(rule, bad):
+        return check
+    written, run = forbidden_code(rule, bad, where), forbidden_commands(rule, bad, instead)
+    if written and run and not written.imports and not written.also and not run.also:
+        return replace(run, also=(written,))
+    return written or run or forbidden_paths(rule, bad)
 
 
 _BY_HAND = re.compile(r"\b(?:by hand|manually|von hand|händisch|manuell|hand-(?:edit|writ)\w{0,4})\b", re.IGNORECASE)
@@ -258,7 +318,7 @@ _PROTECTED = re.compile(
 
 def _of_one_subject(rule: str, named: Sequence[Object], forbids: bool) -> Check | None:
     """Compile a rule on comments, build wrappers, branches, merges or a phrase that means a command or code."""
-    if check := language_of_comments(rule) or build_wrapper(rule):
+    if check := language_of_comments(rule) or build_wrapper(rule) or versions_of_dependencies(rule):
         return check
     if check := only_on_branches(rule) or pull_requests(rule):
         return check

@@ -57,11 +57,18 @@ PROGRAMS = frozenset().union(*FAMILIES) | frozenset(
     # builds and others
     " grunt gulp rspack tsup browserify storybook next nuxt astro gatsby expo eas react-native cordova xcodebuild fastlane flutter fvm melos adb celery"
     " gunicorn uvicorn supervisorctl pm2 forever nodemon jupyter streamlit airflow dbt dagster spark-submit mlflow dvc act earthly dagger tilt direnv sops"
+    # embedded boards, and further tools of web projects
+    " openocd st-flash st-info nrfjprog probe-rs west esptool avrdude dfu-util gdb gdb-multiarch platformio idf.py jlinkexe pyocd objcopy objdump"
+    " goose golang-migrate migrate atlas reflex templ mockgen swag oapi-codegen cap capistrano kamal foreman overmind puma solargraph importmap"
+    " ts-node-dev vite-node release-it changeset changesets semantic-release npm-check-updates ncu concurrently http-server live-server"
+    " terraform-docs infracost terrascan atlantis stern kubectx kubens openapi-generator orval graphql-codegen knip depcheck madge syncpack nyc c8"
+    " air serve np"
     " ffmpeg pandoc pdflatex mkdocs jekyll doxygen grpcurl ngrok mkcert certbot nginx hub.exe".split()
 )
 PROGRAM_NAMES: Mapping[str, str] = {
     "homebrew": "brew", "maven": "mvn", "ripgrep": "rg", "bundler": "bundle", "netcat": "nc", "kubernetes": "kubectl", "rebar": "rebar3",
     "yarnpkg": "yarn", "pip3": "pip", "opentofu": "tofu", "httpie": "http",
+    "capistrano": "cap", "changesets": "changeset", "npm-check-updates": "ncu",
 }  # fmt: skip
 """Names that people use for programs, with the names under which they are run."""
 
@@ -86,9 +93,9 @@ SUBCOMMANDS: Mapping[str, frozenset[str]] = {
         "uv": "add sync run pip lock tool remove venv",
         "poetry": "add install run lock update publish build remove",
         "conda": "install create update remove env",
-        "docker": "build run push pull compose system rm rmi exec prune image container volume network stop kill up down login",
+        "docker": "scan build run push pull compose system rm rmi exec prune image container volume network stop kill up down login",
         "docker-compose": "up down build run rm",
-        "kubectl": "apply delete exec edit scale rollout patch drain port-forward create replace",
+        "kubectl": "apply delete exec edit scale rollout patch drain port-forward create replace diff rollout cordon taint label set run cp",
         "helm": "install upgrade uninstall rollback delete",
         "terraform": "apply destroy plan init import state taint",
         "tofu": "apply destroy plan init",
@@ -128,7 +135,7 @@ VERBS = frozenset(
     "install i add remove uninstall update upgrade build run test start stop restart deploy publish push pull apply destroy plan init import migrate"
     " rollback reset drop create delete exec clean purge prune flush lint fmt generate gen serve sync audit ci dlx get get-deps deps compile eject link"
     " unlink scale drain rollout edit patch taint login logout volume system network refresh validate seed dump restore repair baseline undo binstall tag"
-    " scan verify inspect doctor analyze analyse typecheck type-check bench coverage smoke package pack archive upload download sign"
+    " erase flash wipe program monitor scan verify inspect doctor analyze analyse typecheck type-check bench coverage smoke package pack archive upload download sign"
     " binstall outdated yank unpublish require dist-upgrade autoremove rm mb rb up down".split()
 )
 """Words that are subcommands of many programs."""
@@ -205,9 +212,12 @@ PHRASES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     (
         r"delet\w{1,3} (?:any |the )?(?:remote branches|branches (?:on|from|at) (?:the )?(?:remote|origin|github|gitlab))",
-        ("git push --delete",),
+        ("git push --delete", "gh api DELETE *refs/heads*"),
     ),
-    (r"delet\w{1,3} (?:any |my |the )?branches(?! (?:on|from|at) )", ("git branch -D", "git branch -d", "git push --delete")),
+    (
+        r"delet\w{1,3} (?:any |my |the )?branches(?! (?:on|from|at) )",
+        ("git branch -D", "git branch -d", "git push --delete", "gh api DELETE *refs/heads*"),
+    ),
     (r"merg(?:e|es|ing) (?:any |the |my |your )?(?:prs?|mrs?|(?:pull|merge) requests?)", ("gh pr merge", "glab mr merge")),
     (
         r"run\w{0,4} (?:the |any |database |db |pending )*migrations?(?! (?:against|on|in|to|from|for|at) )",
@@ -379,6 +389,12 @@ FLAG_OWNERS: Mapping[str, tuple[str, ...]] = {
 }
 """Commands of flags that belong to only one program, for rules that mention only the flag."""
 
+BUILD_FILES = tuple(
+    "CMakeLists.txt *.cmake Makefile *.mk meson.build package.json Dockerfile Dockerfile.* *.yml *.yaml *.sh *.toml justfile Justfile .npmrc *.gradle"
+    " *.gradle.kts BUILD BUILD.bazel .cargo/config* tsconfig*.json *.xcconfig setup.cfg tox.ini".split()
+)
+"""Files from which a project is built and tested."""
+
 MORE: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         r"\b(?:delet|remov|prun)\w{1,3} (?:the |any |our )?docker volumes?",
@@ -437,6 +453,8 @@ LANGUAGES: Mapping[str, tuple[str, ...]] = {
         ("k8s kubernetes helm manifests compose docker-compose", "*.yml *.yaml"),
         ("notebook notebooks jupyter", "*.ipynb"),
         ("c", "*.c *.h"),
+        ("cmake", "CMakeLists.txt *.cmake"),
+        ("headers header", "*.h *.hpp *.hh *.hxx"),
         ("objective-c objc", "*.m *.mm *.h"),
         ("scss sass less", "*.scss *.sass *.less"),
         ("makefile makefiles", "Makefile *.mk"),
@@ -469,7 +487,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "enum": _TS_FILES, "namespace": _TS_FILES, "var": _JS_FILES, "console.log": _JS_FILES, "console": _JS_FILES, "debugger": _JS_FILES,
     "alert": _JS_FILES, "innerhtml": _JS_FILES, "dangerouslysetinnerhtml": _JS_FILES, "localstorage": _JS_FILES,
     "document.write": _JS_FILES, "parsefloat": _JS_FILES, "require": _JS_FILES, "print": _PY, "pprint": _PY, "breakpoint": _PY,
-    "pdb": _PY, "assert": _PY, "os.system": _PY, "pickle.loads": _PY, "datetime.utcnow": _PY, "datetime.now": _PY, "time.sleep": _PY,
+    "pdb": _PY, "assert": _PY, "os.system": _PY, "pickle.loads": _PY, "datetime.utcnow": _PY, "datetime.now": _PY, "time.sleep": (*_PY, *_GO, *_RUBY),
     "noqa": _PY, "type: ignore": _PY, "# type: ignore": _PY, "# noqa": _PY, "lambda": _PY, "global": _PY, "unwrap": ("*.rs",),
     "expect": ("*.rs",), "unsafe": ("*.rs",), "panic": ("*.rs", "*.go"), "println!": ("*.rs",), "dbg!": ("*.rs",), "fmt.println": ("*.go",),
     "goto": (), "eval": (), "exec": _PY, "!important": LANGUAGES["css"], "system.out.println": ("*.java", "*.kt"), "printstacktrace": ("*.java",),
@@ -493,6 +511,7 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "z-index": _CSS, "drop table": (), "truncate": (), "delete from": (), "nolock": (), "cascade": _SQL, "enum type": _SQL, "serial": _SQL, "varchar": _SQL,
     "io.puts": ("*.ex", "*.exs"), "io.inspect": ("*.ex", "*.exs"), "trace": ("*.hs",), "undefined": ("*.hs",), "head": ("*.hs",), "<<<<<<<": (),
     "privileged: true": LANGUAGES["yaml"], "local-exec": ("*.tf",), "null_resource": ("*.tf",), "print()": (*_PY, "*.dart", *_SWIFT), "v-html": ("*.vue",),
+    "fetchcontent": LANGUAGES["cmake"], "calloc": _C, "realloc": _C, "std::cerr": _C, "std::string": _C, "strcat": _C, "strtok": _C, "atoi": _C, "setjmp": _C, "longjmp": _C,
     "debugprint": ("*.dart", *_SWIFT), "ng-": ("*.html",), "onclick": ("*.html",), "<b>": ("*.html",), "lorem ipsum": (),
 }  # fmt: skip
 """Words of code, in lower case, with the files in which they have this meaning. An empty tuple means all code files."""
@@ -503,6 +522,10 @@ QUOTED_ONLY = frozenset(
 )
 """Words of code that count only in quotes or with parentheses, since they are frequent in sentences."""
 CONTENT_PHRASES: tuple[tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]], ...] = (
+    (r"(?:allocat\w{0,3} (?:memory )?(?:on|from) the heap|heap[- ]allocat\w{1,4}|dynamic (?:memory )?allocat\w{1,4})", ("<raw new>", "malloc(", "calloc(", "realloc("), _C, ()),
+    (r"(?:c\+\+ )?exceptions?\b(?=.{0,30}\b(?:throw|try|catch)\b)|c\+\+ exceptions?", ("throw", "<try block>"), _C, ()),
+    (r"unsigned int", ("unsigned int",), _C, ()),
+    (r"unsigned long", ("unsigned long",), _C, ()),
     (r"(?:wildcard|star|glob)[- ]?imports?|(?:wildcard|stern)[- ]?importe?", ("<star import>",), (*_PY, *_JVM), ()),
     (r"unknown (?:instead of|over|rather than) any", ("any",), tuple(_TS.split()), ()),
     (r"focus(?:s)?ed tests?|(?:it|test|describe)?\.only(?: in tests)?", ("it.only", "test.only", "describe.only", "fit(", "fdescribe("), tuple((_TS + " " + _JS).split()), ()),
@@ -531,7 +554,7 @@ CONTENT_PHRASES: tuple[tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, .
     (r"debugger statements?", ("<debugger>",), (*_JS_FILES, *_PY, *_RUBY), ()),
     (r"(?:catch\w{0,3}|except|rescue) (?:generic |bare |broad |plain |a )?(?:exception|throwable|error)s?\b(?! message)|broad (?:except\w*|catch\w*)|generic exceptions?|except exception", ("<broad catch>",),
      (*_PY, *_JVM, *_CS, *_RUBY), ()),
-    (r"(?:todos?|fixmes?)(?: comments?)? (?:without|ohne) (?:a |an |ein\w* )?(?:ticket|issue|jira|number|reference|owner)\w{0,3}", ("<todo without ticket>",), CODE_FILES, ()),
+    (r"(?:todos?|fixmes?)(?:[- ]?(?:comments?|kommentare?))? (?:without|ohne) (?:a |an |ein\w* )?(?:ticket|issue|jira|number|reference|owner)\w{0,3}", ("<todo without ticket>",), CODE_FILES, ()),
     (r"(?:image )?tag:? latest|latest (?:docker )?(?:image|version of images)\w?|latest[- ]?tags?|:latest|`latest`", ("<latest tag>",), (*LANGUAGES["yaml"], *LANGUAGES["dockerfile"], "*.tf", "*.sh"), ()),
     (r"hard-?\s?cod\w{0,3} (?:ips?|ip[- ]?addresse?s?|ip-adressen)|(?:feste?|hartkodierte?|literal|raw) ip\w{0,10}|\bip addresses? in (?:the )?(?:code|source)", ("<ip address>",),
      (*CODE_FILES, *LANGUAGES["yaml"], "*.tf", "*.json"), ()),
@@ -699,6 +722,81 @@ BUILDS = (
     "gradle build",
     "mvn package",
 )
+DEPLOYS = next(commands for pattern, commands in PHRASES if pattern.startswith("deploy"))
+MIGRATES = next(commands for pattern, commands in PHRASES if "migrations?" in pattern)
+FLASHES = (
+    "make flash",
+    "west flash",
+    "st-flash write",
+    "openocd",
+    "nrfjprog --program",
+    "probe-rs download",
+    "probe-rs run",
+    "esptool",
+    "esptool.py",
+    "idf.py flash",
+    "avrdude",
+    "dfu-util",
+    "cargo flash",
+    "cargo embed",
+    "platformio run -t upload",
+    "ninja flash",
+    "JLinkExe",
+)
+PUBLISHES = (
+    "npm publish",
+    "pnpm publish",
+    "yarn npm publish",
+    "cargo publish",
+    "twine upload",
+    "poetry publish",
+    "uv publish",
+    "gem push",
+)
+RELEASES = (
+    "gh release create",
+    "npm version",
+    "npm run release",
+    "make release",
+    "git tag",
+    "goreleaser",
+    "release-it",
+    "changeset publish",
+    "semantic-release",
+)
+ACTIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (r"deploy\w*", (*DEPLOYS, "cap deploy", "kubectl apply", "helm upgrade", "terraform apply")),
+    (r"migrat(?:e|es|ing|ions?)|migrier\w*|migrationen", MIGRATES),
+    (r"flash(?:es|ed|ing|en|e|t)?|geflasht", FLASHES),
+    (r"publish\w*|veröffentlich\w*", PUBLISHES),
+    (r"releas(?:e|es|ing)|releases?", RELEASES),
+    (r"build(?:s|ing)?|bauen|baust", (*BUILDS[1:], "docker build", "tsc", "vite build", "next build", "cmake --build", "ninja")),
+)
+"""Words for what is done to a project, with the commands that do it, for rules on what must come before."""
+MANIFESTS_OF: Mapping[str, tuple[str, ...]] = {
+    name: tuple(files.split())
+    for names, files in (
+        ("python pip", "requirements*.txt pyproject.toml setup.cfg setup.py Pipfile"),
+        ("npm javascript typescript node js ts package.json frontend pnpm yarn", "package.json"),
+        ("ruby gem gems gemfile rails", "Gemfile *.gemspec"),
+        ("rust cargo crates", "Cargo.toml"),
+        ("php composer", "composer.json"),
+        ("terraform providers", "*.tf"),
+        ("go", "go.mod"),
+    )
+    for name in names.split()
+}
+"""Files that list the dependencies of a language or package manager."""
+_PYTHON_MANAGERS, _NODE_MANAGERS = frozenset("pip uv poetry pdm pipenv conda".split()), frozenset("npm pnpm yarn bun".split())
+MANAGERS_OF: Mapping[str, frozenset[str]] = {
+    **dict.fromkeys(("python", "pip"), _PYTHON_MANAGERS),
+    **dict.fromkeys("npm javascript typescript node js ts package.json frontend pnpm yarn".split(), _NODE_MANAGERS),
+    **dict.fromkeys("ruby gem gems gemfile rails".split(), frozenset({"gem", "bundle"})),
+    **dict.fromkeys("rust cargo crates".split(), frozenset({"cargo"})),
+    **dict.fromkeys(("php", "composer"), frozenset({"composer"})),
+    "go": frozenset({"go"}),
+}
+"""Programs that install dependencies of a language."""
 STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"type[- ]?check\w*|typprüfung|types are checked|check(?:ing)? (?:the )?types|typen prüfen", TYPES),
     (r"lint\w*", LINTS),
@@ -716,6 +814,7 @@ SAME_FLAGS: Mapping[tuple[str, str], tuple[frozenset[str], ...]] = {
         frozenset({"--gpg-sign", "-S"}), frozenset({"--signoff", "-s"}), frozenset({"--no-verify", "-n"}),
         frozenset({"--all", "-a"}),
     ),
+    ("make", ""): (frozenset({"-k", "--keep-going"}), frozenset({"-j", "--jobs"}), frozenset({"-n", "--dry-run"}), frozenset({"-B", "--always-make"})),
     ("git", "clean"): (frozenset({"--force", "-f"}),),
     ("rm", ""): (frozenset({"--recursive", "-r", "-R"}), frozenset({"--force", "-f"})),
     ("kill", ""): (frozenset({"-9", "-KILL", "-SIGKILL"}),), ("pkill", ""): (frozenset({"-9", "-KILL", "-SIGKILL"}),),
@@ -732,7 +831,7 @@ SAME_FLAGS: Mapping[tuple[str, str], tuple[frozenset[str], ...]] = {
     ("apt-get", ""): (frozenset({"-y", "--yes", "--assume-yes"}),), ("pip", "install"): (frozenset({"-U", "--upgrade"}), frozenset({"-r", "--requirement"})),
     ("prettier", ""): (frozenset({"-w", "--write"}), frozenset({"-c", "--check"})), ("black", ""): (frozenset({"-l", "--line-length"}),),
     ("jest", ""): (frozenset({"-i", "--runInBand"}), frozenset({"-u", "--updateSnapshot"})), ("vitest", ""): (frozenset({"-u", "--update"}),),
-    ("wget", ""): (frozenset({"-q", "--quiet"}),), ("make", ""): (frozenset({"-j", "--jobs"}), frozenset({"-n", "--dry-run"})),
+    ("wget", ""): (frozenset({"-q", "--quiet"}),),
     ("psql", ""): (frozenset({"-h", "--host"}), frozenset({"-d", "--dbname"}), frozenset({"-U", "--username"})), ("mysql", ""): (frozenset({"-u", "--user"}),),
     ("chmod", ""): (frozenset({"--recursive", "-R"}),),
     ("kubectl", ""): (frozenset({"--namespace", "-n"}),),
@@ -807,6 +906,12 @@ FILE_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"(?:ya?ml)(?: files?|-dateien)?|\*?\.ya?ml(?: files?)?", ("*.yml", "*.yaml")),
     (r"json(?: (?:files?|schemas?))?|json-dateien|\*?\.json(?: files?)?", ("*.json",)),
     (r"pdfs?(?: files?)?|\*?\.pdf", ("*.pdf",)),
+    (r"headers?(?: files?)?|header-?dateien|\*?\.h(?:pp)?(?: files?)?", ("*.h", "*.hpp", "*.hh", "*.hxx")),
+    (r"(?:c\+\+|cpp)(?: source)? files?|\*?\.cpp(?: files?)?|(?:files|dateien) c\+\+", ("*.cpp", "*.cc", "*.cxx", "*.hpp", "*.hh")),
+    (r"(?:request |http |api )?handlers?", ("*handler.*", "*handlers.*", "*Handler.*", "*_handler.*")),
+    (r"(?:word|office|docx?)(?: files?| documents?)|\*?\.docx?(?: files?)?", ("*.docx", "*.doc")),
+    (r"(?:rb|ruby) files?|\*?\.rb(?: files?)?", ("*.rb",)),
+    (r"(?:rust|rs) files?|\*?\.rs(?: files?)?", ("*.rs",)),
     (r"source files?|file ?names?|dateinamen", CODE_FILES),
     (r"python (?:files?|modules?|file ?names?)|\*?\.py(?: files?)?", ("*.py",)),
     (r"(?:typescript|ts|javascript|js) (?:files?|modules?|file ?names?)|\*?\.tsx?(?: files?)?", ("*.ts", "*.tsx", "*.js", "*.jsx")),
@@ -815,6 +920,7 @@ FILE_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"(?:temp(?:orary)?|scratch|throwaway|tmp)[- ](?:files?|scripts?|stuff)|(?:temporäre|temp)[- ]?dateien", ("tmp*", "temp*", "scratch*", "*.tmp", "debug*", "test_script*", "*_tmp.*", "*.bak", "*.orig")),
 )  # fmt: skip
 """Kinds of files as rules name them, each with the patterns of its files."""
+FILE_KINDS_OF_SCRIPTS = ("*.sh", "*.bash")
 
 NATURAL_LANGUAGES: Mapping[str, str] = {
     name: english

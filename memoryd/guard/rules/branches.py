@@ -171,7 +171,7 @@ _BASE = re.compile(
 )
 _DRAFT = re.compile(rf"\b(?:draft {_REQUESTS}|{_REQUESTS}\b[^.;,]{{0,25}}\b(?:as )?drafts?)\b", re.IGNORECASE)
 _SQUASH = re.compile(
-    r"\bsquash[- ]?merg\w{1,3} only\b|\bonly squash|\bmerg\w{1,3} (?:only|nur) (?:by|with|per|via|mit) squash|\bmerges? nur per squash|\balways squash[- ]merge",
+    r"\bsquash[- ]?merg\w{1,3} only\b|\bonly squash|\bmerg\w{1,3} (?:only|nur) (?:by|with|per|via|mit) squash|\bmerges? nur per squash|\balways squash\b(?=.{0,30}\b(?:merg|pr))",
     re.IGNORECASE,
 )
 
@@ -331,6 +331,10 @@ def _no_other_branches(rule: str) -> Check | None:
     """Compile "stay on this branch", "don't create branches" and "don't check out main"."""
     if found := _NOT_TO.search(rule):
         return Check(CheckKind.BRANCH, words=(f"!{found['name'].lower()}",), access=Access.READ)
+    if re.search(r"\b(?:other people'?s|someone else'?s|others'|my|fremde\w?)\s", rule, re.IGNORECASE) and not re.search(
+        r"\bstay\b", rule, re.IGNORECASE
+    ):
+        return None  # a call doesn't show whose branch it is
     if _NO_OTHER.search(rule) and not _ONE_BRANCH_NAME.search(rule):
         return Check(CheckKind.BRANCH, words=(_CURRENT,), access=Access.READ)
     return Check(CheckKind.BRANCH, words=(_CURRENT,)) if _NO_NEW_BRANCHES.search(rule) else None

@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from memoryd.core.checks import MAX_ALSO, MAX_ENTRIES, Check, CheckKind
 from memoryd.guard import vocabulary as v
-from memoryd.guard.rules.objects import ASSIGNMENT, Kind, Object, Sense, objects_named, tokenize
-from memoryd.guard.rules.senses import assign_senses, find_cues
+from memoryd.guard.rules.objects import ASSIGNMENT, Kind, Object, Sense, objects_named, text_after, tokenize
+from memoryd.guard.rules.senses import IN_LIST, assign_senses, find_cues, is_wanted
 from memoryd.guard.rules.words import NEGATED, STOP_WORDS, action_meant, entries
 
 _DEPENDENCIES = re.compile(
-    r"\b(?:no|never|don't|do not|avoid|without|kein\w{0,2}|keine|nie|nicht)\b[^.;,]{0,25}\b(?:(?:new|additional|extra|more|further|third-party|neue\w?|weitere\w?|zusätzliche\w?)\s(?:runtime\s|npm\s|python\s|external\s)?(?:dependenc(?:y|ies)|packages|libraries|deps|libs|gems|crates|abhängigkeiten|pakete|bibliotheken)"
-    r"|(?:add|install|pull in|introduc)\w{0,4}\s(?:any\s|new\s|more\s|extra\s){0,2}(?:dependenc(?:y|ies)|packages|deps|libs|libraries|anything))\b(?!\s(?:on|from|globally|with|via|using|in|into|to|for)\b)",
+    r"\bstdlib only\b|\b(?:only the |standard library |stdlib )+(?:only|and nothing else)\b|\bno(?:thing)? (?:but|outside) the (?:standard library|stdlib)\b|\b(?:no|never|don't|do not|avoid|without|kein\w{0,2}|keine|nie|nicht)\b[^.;,]{0,25}\b(?:(?:new|additional|extra|more|further|third-party|neue\w?|weitere\w?|zusätzliche\w?)\s(?:runtime\s|npm\s|python\s|external\s)?(?:dependenc(?:y|ies)|packages|libraries|deps|libs|gems|crates|abhängigkeiten|pakete|bibliotheken)"
+    r"|(?:add|install|pull in|introduc)\w{0,4}\s(?:any\s|new\s|more\s|extra\s|an?\s|npm\s|ruby\s|python\s|go\s){0,3}(?:dependenc(?:y|ies)|packages?|gems?|crates?|deps|libs|libraries|anything))\b(?!\s(?:on|from|globally|with|via|using|in|into|to|for)\b)",
     re.IGNORECASE,
 )
 
@@ -23,7 +23,62 @@ def no_new_dependencies(rule: str, named: Sequence[Object]) -> Check | None:
     """Compile "no new dependencies without asking"."""
     if not _DEPENDENCIES.search(rule) or any(thing.kind in (Kind.LIBRARY, Kind.COMMAND, Kind.PATH) for thing in named):
         return None
-    return Check(CheckKind.COMMAND, words=v.NEW_DEPENDENCIES, unless=("-r", "--requirement", "-e", "--editable"))
+    managers = {program for name in _named_managers(rule) for program in v.MANAGERS_OF.get(name, ())}
+    words = [word for word in v.NEW_DEPENDENCIES if not managers or word.split()[0] in managers]
+    run = Check(CheckKind.COMMAND, words=entries(words), unless=("-r", "--requirement", "-e", "--editable"))
+    written = Check(CheckKind.CONTENT, words=("<dependency>",), files=manifests_named(rule))
+    return replace(run, also=(written,))
+
+
+def manifests_named(rule: str) -> tuple[str, ...]:
+    """Return the files with the dependencies of the languages that a rule names, or of all."""
+    named = _named_managers(rule)
+    return entries([file for name in named or v.MANIFESTS_OF for file in v.MANIFESTS_OF[name] if named or file != "*.tf"])
+
+
+def _named_managers(rule: str) -> list[str]:
+    """Return the languages and package managers that a rule on dependencies names."""
+    low = rule.lower()
+    return [
+        name
+        for name in v.MANIFESTS_OF
+        if re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", low) and (name != "go" or "in go" in low)
+    ]
+
+
+_PINNED = re.compile(
+    r"\b(?:pin|pins|pinned|pinning|exact(?:ly)?(?: versions?)?|fixed versions?|fest(?:e|en)? versionen|gepinnt)\b|\b(?:no|never|without|kein\w{0,2}|keine)\s(?:\w{1,12}\s){0,2}(?:version ranges?|ranges?|carets?|tildes?|\^|~)",
+    re.IGNORECASE,
+)
+_ON_VERSIONS = re.compile(
+    r"\b(?:dependenc\w{1,4}|deps|versions?|packages?|libraries|gems?|providers?|requirements[\w.-]*|package\.json|pyproject\.toml|abhängigkeiten|pakete)\b",
+    re.IGNORECASE,
+)
+_ON_FILES = re.compile(
+    r"\block\b|\block[- ]?files?\b|\.lock\b|-lock\.|\b(?:edit|touch|modif|by hand|hand-|von hand|bearbeit)\w*", re.IGNORECASE
+)
+_FROM_GIT = re.compile(
+    r"\bgit (?:dependenc\w{1,4}|deps|urls?|refs?|packages)\b|\b(?:dependenc\w{1,4}|packages|gems|install\w{0,3})\b[^.;]{0,20}\b(?:from|straight from) (?:git|github)\b",
+    re.IGNORECASE,
+)
+
+
+def versions_of_dependencies(rule: str) -> Check | None:
+    """Compile "pin exact versions, no ^ or ~" and "no git dependencies": how dependencies are listed."""
+    if _FROM_GIT.search(rule) and NEGATED.search(rule):
+        return Check(CheckKind.CONTENT, words=("<git dependency>",), files=manifests_named(rule))
+    if (
+        not _ON_VERSIONS.search(rule)
+        or _ON_FILES.search(rule)
+        or re.search(r"\bimage|\bdocker|\bnode version|\baction", rule, re.IGNORECASE)
+    ):
+        return None
+    if re.search(r"\blatest\b", rule, re.IGNORECASE) and NEGATED.search(rule):
+        return Check(CheckKind.CONTENT, words=("<latest version>",), files=manifests_named(rule))
+    said = _PINNED.search(rule)
+    if said is None or re.search(r"\b(?:don't|do not|never|no need to|not)\s(?:pin|be pinned)", rule, re.IGNORECASE):
+        return None
+    return Check(CheckKind.CONTENT, words=("<version range>",), files=manifests_named(rule))
 
 
 _WRAPPERS = (("gradle", "./gradlew"), ("mvn", "./mvnw"))
@@ -107,7 +162,7 @@ def forbidden_commands(rule: str, bad: Sequence[Object], instead: str) -> Check 
     if flags:
         words, rest = _with_flags(rule, bad, flags, words)
         if not words:
-            return Check(CheckKind.COMMAND, words=entries(rest)) if rest else None
+            return _of_flags(rest) if rest else None
     if words:
         more = [command for pattern, commands in v.MORE for command in commands if re.search(pattern, rule, re.IGNORECASE)]
         words = [word for word in words if not any(command.startswith(f"{word} ") for command in more)] + more
@@ -123,9 +178,21 @@ def forbidden_commands(rule: str, bad: Sequence[Object], instead: str) -> Check 
     words = [word for word in _for_purpose(rule, words, instead) if not _VERSION.search(word)]
     if not words:
         return None
-    cleaned = [" ".join(word.split()) for word in words]
-    alternatives = [word for word in cleaned if word != instead]
+    instead = instead or ("docker" if _ON_HOST.search(rule) else "")
+    alternatives = [word for word in (" ".join(word.split()) for word in words) if word not in (instead, _nobodys(instead))]
     return Check(CheckKind.COMMAND, words=entries(alternatives), instead=instead) if alternatives else None
+
+
+def _nobodys(instead: str) -> str:
+    """Return the program that no rule forbids as a whole. Git is where something is done, unless another such tool replaces it."""
+    return "" if instead in ("jj", "hg", "svn", "sl") else "git"
+
+
+def _of_flags(words: Sequence[str]) -> Check:
+    """Return the check for flags. Those of any program may also be written into a file from which the project is built."""
+    general = [word.removeprefix("* ") for word in words if word.startswith("* ")]
+    written = (Check(CheckKind.CONTENT, words=entries(general), files=v.BUILD_FILES),) if general else ()
+    return Check(CheckKind.COMMAND, words=entries(words), also=written)
 
 
 _RESTARTS = r"(?:re)?start\w{0,3}|stop\w{0,4}|reload\w{0,3}"
@@ -141,6 +208,7 @@ def _is_service(rule: str, word: str) -> bool:
     )
 
 
+_ON_HOST = re.compile(r"\b(?:on the host|outside (?:of )?(?:the )?(?:container|docker)s?|auf dem host)\b", re.IGNORECASE)
 _VERSION = re.compile(
     r"^(?:node|python|python3|ruby|php|java|go|npm|pnpm|yarn|deno|bun|dotnet|terraform|docker) v?\d+(?:\.\d+)*$"
 )  # "don't use node 16": a call does not show the version
@@ -199,21 +267,36 @@ def _with_flags(rule: str, bad: Sequence[Object], flags: Sequence[str], words: l
     for thing in bad:
         if thing.kind is not Kind.FLAG:
             continue
-        owner = next(
-            (other.text for other in reversed(every) if other.at < thing.at), every[0].text if every else action_meant(rule)
-        )
-        if not owner and thing.text == "--force" and "--force-with-lease" in rule:
-            owner = "git push"
-        if not owner:
-            continue
-        plain = " ".join(word for word in owner.split() if not word.startswith("-"))
-        bases |= {owner} if plain == owner else set()
-        with_value = _with_value(rule, thing)
-        flag = thing.text if action_meant(with_value.removeprefix(thing.text)) else with_value
-        found += [f"{name} {flag}" for name in (plain, *_WRAPPED_AS.get(plain, ()))]
+        owners = _owners_of_flag(rule, every, thing)
+        if not owners and thing.text == "--force" and "--force-with-lease" in rule:
+            owners = ["git push"]
+        for owner in owners:
+            plain = " ".join(word for word in owner.split() if not word.startswith("-"))
+            bases |= {owner} if plain == owner else set()
+            with_value = _with_value(rule, thing)
+            flag = thing.text if action_meant(with_value.removeprefix(thing.text)) else with_value
+            found += [f"{name} {flag}" for name in (plain, *_WRAPPED_AS.get(plain, ()))]
     if not found:
         return [], [owner for flag in flags for owner in v.FLAG_OWNERS.get(flag, _of_any_program(flag))]
     return [*(word for word in words if word not in bases), *found], []
+
+
+def _owners_of_flag(rule: str, commands: Sequence[Object], flag: Object) -> list[str]:
+    """Return the commands that a flag belongs to: the last one before it with those listed before that, or else the first one."""
+    earlier = [command for command in commands if command.at < flag.at]
+    if not earlier:
+        if not commands:
+            return [action] if (action := action_meant(rule)) else []
+        listed = [commands[0]]
+        for command in commands[1:]:
+            if not IN_LIST.fullmatch(text_after(rule[: command.at], listed[-1])):
+                break
+            listed.append(command)
+        return [command.text for command in listed]
+    found = [earlier.pop()]
+    while earlier and IN_LIST.fullmatch(text_after(rule[: found[-1].at], earlier[-1])):
+        found.append(earlier.pop())
+    return list(dict.fromkeys(command.text for command in reversed(found)))
 
 
 _CHOOSES = re.compile(
@@ -225,6 +308,8 @@ _CHOOSES = re.compile(
 def one_of_family(rule: str, wanted: Sequence[Object]) -> Check | None:
     """Compile "we use pnpm here" to a check that forbids the other programs of the same family."""
     names = [thing.text.split()[0] for thing in wanted if thing.kind is Kind.COMMAND]
+    if re.search(r"\b(?:only|nur)\s(?:in|under|inside|unter)\b", rule, re.IGNORECASE):
+        return None  # "only in mobile/ is yarn allowed" is about the other folders
     if any(thing.kind is Kind.FLAG or "=" in thing.text or " -" in thing.text for thing in wanted):
         return None  # a rule on how the program is called
     for name in names:
@@ -256,9 +341,8 @@ def phrases_for_commands(rule: str, named: Sequence[Object]) -> Check | None:
     others = any(thing.kind is Kind.COMMAND and thing.text.split()[0] not in managers for thing in named)
     found: list[str] = []
     for pattern, commands in v.PHRASES:
-        if re.search(rf"(?<![\w-])(?:{pattern})(?![\w-]| instead\b| only\b| first\b)", low) and not (
-            others and "global" in pattern
-        ):
+        said = re.search(rf"(?<![\w-])(?:{pattern})(?![\w-]| instead\b| only\b| first\b)", low)
+        if said and not (others and "global" in pattern) and not is_wanted(rule, said.start()):
             found += commands
     found += [command for command in _bare_actions(rule) if command not in found]
     if found:  # "never reboot, and no systemctl"
@@ -340,6 +424,10 @@ def required_flags(rule: str) -> Check | None:
     )
     if flags and (apart := _WITHOUT.search(rule)) and not NEGATED.search(rule):
         return _without_flags(rule, named, [flag for flag in flags if rule.find(flag) > apart.start()])
+    if any(
+        _DENIED.search(rule[: rule.find(flag)]) or _REFUSED_AFTER.match(rule[rule.find(flag) + len(flag) :]) for flag in flags
+    ):
+        return None
     rule = _before_denial(rule, named)
     if (
         not flags
@@ -348,7 +436,11 @@ def required_flags(rule: str) -> Check | None:
     ):
         return None
     commands = [thing.text for thing in named if thing.kind is Kind.COMMAND and "=" not in thing.text]
-    base = next(iter(commands), "") or action_meant(rule)
+    base = (
+        next(iter(commands), "")
+        or action_meant(rule)
+        or ("git pull" if re.search(r"\bpull(?:s|ing)?\b(?! request)", rule) else "")
+    )
     words = entries([" ".join(word for word in base.split() if not word.startswith("-"))] if base else [])
     if not words and all("=" in flag and not flag.startswith("-") for flag in flags):
         words = next((names for pattern, names in v.STEPS if re.search(rf"(?<![\w-])(?:{pattern})", rule, re.IGNORECASE)), ())
@@ -366,6 +458,11 @@ def _before_denial(rule: str, named: Sequence[Object]) -> str:
 
 
 _WITHOUT = re.compile(r"\b(?:without|ohne)\b", re.IGNORECASE)
+_REFUSED_AFTER = re.compile(
+    r"[`'\"]?[^,;.]{0,20}\b(?:is|are|ist|sind)\s(?:off[- ]limits|forbidden|banned|prohibited|taboo|tabu|verboten|out|not (?:allowed|ok|okay|wanted))\b",
+    re.IGNORECASE,
+)
+_DENIED = re.compile(r"\b(?:no|kein\w{0,2}|not|nor)\s[`'\"]?$", re.IGNORECASE)
 
 
 def _without_flags(rule: str, named: Sequence[Object], flags: Sequence[str]) -> Check | None:
@@ -391,7 +488,9 @@ def _alternative_flags(rule: str, flags: Sequence[str]) -> list[tuple[str, ...]]
     return [tuple(group) for group in groups]
 
 
-_NO_VALUES = frozenset("flag option switch parameter argument arg tag name value set env".split())
+_NO_VALUES = frozenset(
+    "aufrufen ausführen benutzen verwenden nutzen setzen übergeben committen pushen machen starten commit push run build when please here anymore locally ever flag option switch parameter argument arg tag name value set env".split()
+)
 
 
 def _with_value(rule: str, flag: Object) -> str:

@@ -28,19 +28,47 @@ def step_before(rule: str) -> Check | None:
     """Compile a step that is required before a command, such as "run make check before each commit"."""
     if not _BEFORE.search(rule) or re.search(r"\bmessages?\b|\bnachrichten?\b", rule, re.IGNORECASE):
         return None
-    target, step = _parts(rule)
+    target, step = _parts(_REPEATED.sub("", rule))
     if not target or re.search(r"\b(?:use|prefer|nutze|nimm|verwende)\b", step, re.IGNORECASE):
         return None
-    action = _command_in(target)
-    action = action if " " in action else action_meant(target) or action
-    if not action:
+    actions = _actions_in(target)
+    if not actions:
         return None
     checks = [
-        Check(CheckKind.COMPANION, words=(action,), first=first)
-        for first in _steps(step, action)
-        if first and action not in first
+        Check(CheckKind.COMPANION, words=actions, first=first)
+        for first in _steps(step, actions[0])
+        if first and not set(actions) & set(first)
     ]
     return replace(checks[0], also=tuple(checks[1 : MAX_ALSO + 1])) if checks else None
+
+
+def _actions_in(text: str) -> tuple[str, ...]:
+    """Return the commands that a text means, of which each requires the step: "git commit", "deploying" or "a build"."""
+    command = _command_in(text)
+    if " " in command:
+        return (command,)
+    if action := action_meant(text):
+        return (action,)
+    meant = next(
+        (names for pattern, names in v.ACTIONS if re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", text, re.IGNORECASE)), ()
+    )
+    return meant[:MAX_ENTRIES] or ((command,) if command else ())
+
+
+_CONDITION = re.compile(
+    r"\b(?:never|don't|do not|no|not|nie|niemals|kein\w{0,2}|nicht|mustn't|must not)\b[^.;]{0,60}?\b(?:before|until|without|unless|bevor|bis|ohne|ehe)\b(?P<rest>[^.;]{1,80})",
+    re.IGNORECASE,
+)
+
+
+def is_conditional(rule: str) -> bool:
+    """Return whether a rule forbids something only until a step has been done, so that it forbids nothing for itself."""
+    found = _CONDITION.search(rule)
+    if found is None or not re.search(
+        r"\b(?:run|ran|running|pass\w{0,3}|done|green|taking|making|creating|läuft|gelaufen|lief|first)\b", rule, re.IGNORECASE
+    ):
+        return False
+    return bool(_command_in(found["rest"]) or _steps(found["rest"], ""))
 
 
 _END = re.compile(
@@ -121,6 +149,13 @@ def _parts(rule: str) -> tuple[str, str]:
         if action:
             target, after = target[: action.end()], target[action.end() :] + text[found.end() :]
     return target, text[: found.start()] + " " + after + " " + text[found.end() :]
+
+
+# "Before you tag, ctest has to have run. No tag without it": the last sentence only repeats the rule.
+_REPEATED = re.compile(
+    r"[.;,]\s{1,3}(?:no|never|kein\w{0,2})\b[^.;,]{1,40}\b(?:without|ohne)\s(?:it|that|them|this|das|doing (?:so|it|that))\W{0,3}$",
+    re.IGNORECASE,
+)
 
 
 def _command_in(text: str) -> str:

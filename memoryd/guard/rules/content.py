@@ -9,6 +9,7 @@ from dataclasses import replace
 from memoryd.core.checks import MAX_ENTRIES, Check, CheckKind, Form
 from memoryd.guard import vocabulary as v
 from memoryd.guard.rules.objects import Kind, Object
+from memoryd.guard.rules.senses import is_wanted
 from memoryd.guard.rules.words import code_languages, entries, natural_languages
 
 _IDENTIFIER = re.compile(r"[A-Za-z_$@#!][\w.$:!@<>*-]{0,60}")
@@ -75,6 +76,7 @@ def forbidden_code(rule: str, bad: Sequence[Object], where: Sequence[Object]) ->
             thing.kind is Kind.UNKNOWN
             and (in_code or thing.text.lower() in v.WORDS and _is_quoted(rule, thing))
             and _IDENTIFIER.fullmatch(thing.text)
+            and (_is_quoted(rule, thing) or not _CHANGES_FILES.search(rule))
         ):
             words.append(thing.text)
     if any(thing.kind is Kind.COMMAND for thing in bad) and not (calls or words):
@@ -82,23 +84,47 @@ def forbidden_code(rule: str, bad: Sequence[Object], where: Sequence[Object]) ->
         libraries += [name for name in imported if " " not in name]
         if not libraries:
             return None
+    if libraries and not (calls or words) and _KEEPS_VERSION.search(rule):
+        return None  # "don't bump node-fetch" wants the library
     if libraries and not (calls or words):
         stated = languages if _STATES_LANGUAGE.search(rule) else ()
         return Check(CheckKind.CONTENT, words=entries(libraries), imports=True, files=stated, paths=_folders(place))
     if not (calls or words):
         return None
-    files = languages or entries(
-        [pattern for word in (*calls, *words) for pattern in v.WORDS.get(word.lower().removeprefix("."), ())]
-    )
+    own = entries([pattern for word in (*calls, *words) for pattern in v.WORDS.get(word.lower().removeprefix("."), ())])
+    files = languages if not own or set(languages) & set(own) else entries([*languages, *own])
     if calls and not words:
         return Check(CheckKind.CONTENT, words=entries(calls), call=True, files=files, paths=_folders(place))
     return Check(CheckKind.CONTENT, words=entries([*words, *(f"{name}(" for name in calls)]), files=files, paths=_folders(place))
+
+
+_KEEPS_VERSION = re.compile(
+    r"\b(?:never|don't|do not|no|not|nicht|nie)\s(?:ever\s)?(?:bump|upgrad|downgrad|updat|remov|delet|uninstall|drop|touch)\w{0,3}\b|\bstay(?:s|ing)? on\b|\bstuck on\b",
+    re.IGNORECASE,
+)
+_Phrase = tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, ...]]
+
+
+def _further_phrases(low: str) -> list[_Phrase]:
+    """Return all phrases of a rule that mean code. One within the words of an earlier one means no more than that one."""
+    found: list[_Phrase] = []
+    spans: list[tuple[int, int]] = []
+    for row in v.CONTENT_PHRASES:
+        other = re.search(rf"(?<![\w-])(?:{row[0]})(?![\w-])", low)
+        if other is None or row[3] or any(start <= other.start() and other.end() <= end for start, end in spans):
+            continue
+        spans.append(other.span())
+        found.append(row)
+    return found
 
 
 _STATES_LANGUAGE = re.compile(
     rf"(?:^|\b(?:in|for|im)\s(?:our\s|the\s|new\s|all\s)?|\bfür\s)(?:{'|'.join(re.escape(name) for name in sorted(v.LANGUAGES, key=len, reverse=True) if name[0] != '.' and name != 'c')})(?:\s(?:code|files?|services?|tests?|projects?))?\b[:,]?",
     re.IGNORECASE,
 )
+
+
+_CHANGES_FILES = re.compile(r"\b(?:edit|touch|modif|delet|renam|overwrit|hand-|bearbeit|anfass)\w*|\bhands off\b", re.IGNORECASE)
 
 
 def _is_quoted(rule: str, thing: Object) -> bool:
@@ -110,16 +136,15 @@ def phrases_for_code(rule: str, named: Sequence[Object]) -> Check | None:
     """Compile phrases that mean a piece of code, such as "no star imports"."""
     low = rule.lower()
     for pattern, words, files, near in v.CONTENT_PHRASES:
-        if re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", low):
+        said = re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", low)
+        if said and not is_wanted(rule, said.start()):
             place = _folders([thing for thing in named if thing.kind is Kind.PATH and thing.within])
             languages = code_languages(rule)
             if languages and set(languages) <= set(v.LANGUAGES["sql"]):
                 languages = entries([*files, *languages])  # statements are in other code, too
             calls = [word[:-2] for word in words if word.endswith("()")]
             if not calls and not near:
-                more = [
-                    other for other in v.CONTENT_PHRASES if not other[3] and re.search(rf"(?<![\w-])(?:{other[0]})(?![\w-])", low)
-                ]
+                more = _further_phrases(low)
                 words = tuple(word for other in more for word in other[1] if not word.endswith("()"))
                 files = tuple(dict.fromkeys(name for other in more for name in other[2]))
             return Check(

@@ -111,7 +111,9 @@ def _styles_of_message(rule: str) -> Iterator[tuple[Form, str]]:
 def _forbidden_in_message(rule: str) -> Check | None:
     low = rule.lower()
     if "co-author" in low or "coauthor" in low:
-        return Check(CheckKind.MESSAGE, words=("co-authored-by",))
+        more = [thing.lower() for thing in _quoted(rule) if 2 < len(thing) <= 40]
+        more += ["generated with"] if re.search(r"\bgenerated (?:with|by)\b", low) else []
+        return Check(CheckKind.MESSAGE, words=entries(["co-authored-by", *more]))
     if re.search(r"\bemojis?\b", low):
         return Check(CheckKind.MESSAGE, form=Form.NO_EMOJI)
     if found := re.search(r"\b(wip|fixup|tmp|temp)\b", low):

@@ -11,7 +11,7 @@ from memoryd.guard import vocabulary as v
 from memoryd.guard.rules.words import FORBID, NEW_CLAUSE, STOP_WORDS, WANT, WITHIN, code_languages
 
 _TOKEN = re.compile(
-    r"`([^`\n]{1,120})`|\"([^\"\n]{1,120})\"|(?<!\w)'([^'\n]{1,120})'(?!\w)|((?:[^\s`\"(),;:!?—]|(?<=\w):(?=[\w/]))+(?:\(\))?[^\s`\"(),;:!?—]*|[,;:!?—()])"
+    r"`([^`\n]{1,120})`|\"([^\"\n]{1,120})\"|(?<!\w)'([^'\n]{1,120})'(?!\w)|((?:[^\s`\"(),;:!?—]|(?<=\w):(?=[\w/])|(?<=\w)::(?=\w))+(?:\(\))?[^\s`\"(),;:!?—]*|[,;:!?—()])"
 )
 _SENTENCE_END = re.compile(r"[.!?]+$")
 
@@ -92,6 +92,8 @@ def tokenize(rule: str) -> list[Token]:
             out += [Token(part, match.start() + at * 2) for at, part in enumerate(parts)]
             continue
         bare = _unmarked(_SENTENCE_END.sub("", text))
+        if re.fullmatch(r"\*?\.\w{1,10}-", text):
+            text = bare = text[:-1]  # ".cpp- oder .hpp-Dateien"
         if text.startswith("*.") or "/**" in text or "/*" in text:
             bare = _SENTENCE_END.sub("", text)
         out.append(Token(bare or text, match.start()))
@@ -101,9 +103,9 @@ def tokenize(rule: str) -> list[Token]:
 
 
 _FILE = re.compile(
-    r"(?:[\w@.*~-]{0,60}/)+[\w@.*-]{0,60}|\.[a-zA-Z][\w.-]{1,40}"
+    r"(?:[\w@.*~-]{0,60}/)+[\w@.*-]{0,60}|\.[a-zA-Z][\w.-]{1,40}|\*\.\w{1,15}(?:\.\w{1,10}){0,3}"
     r"|[\w*-]{1,60}(?:\.[\w-]{1,20}){0,3}\.(?:lock|json|ya?ml|toml|md|txt|ts|tsx|js|jsx|mjs|py|go|rs|java|sql|env|cfg|ini|csv|xml|html|css|scss|sh|proto|pb|snap|key|pem|php|rb|kt|swift|tf|graphql|gql|prisma|ipynb|dart|vue|svelte|cs|cpp|lockb|svg|png|pdf|tfvars|tfstate|gradle|mod|sum|conf)"
-    r"|(?:CODEOWNERS|Vagrantfile|Brewfile|Justfile|Rakefile|Podfile|Fastfile|Caddyfile|Tiltfile|NOTICE|Dockerfile|Makefile|Jenkinsfile|Gemfile|Procfile|LICENSE|CHANGELOG|Cargo\.lock|go\.sum|Pipfile)\b"
+    r"|(?:Dockerfile|Makefile|Procfile|Gemfile|Jenkinsfile)\.[\w.-]{1,30}|(?:CODEOWNERS|Vagrantfile|Brewfile|Justfile|Rakefile|Podfile|Fastfile|Caddyfile|Tiltfile|NOTICE|Dockerfile|Makefile|Jenkinsfile|Gemfile|Procfile|LICENSE|CHANGELOG|Cargo\.lock|go\.sum|Pipfile)\b"
 )
 NOT_A_FILE = re.compile(
     r"(?:and|or|und|oder|with|w|his|he|either|input|output|read|I|A|CI|TCP|client|km|n|yes|on)/\w{1,12}$|https?:|^/$|^\d+/\d+$|^node\.js$|^next\.js$|^vue\.js$",
@@ -156,7 +158,7 @@ _ABOUT_LIBRARY = re.compile(
 
 def _is_library(rule: str, tokens: Sequence[Token], at: int) -> bool:
     """Return whether an ordinary word that is also a library's name refers to the library here."""
-    if at and tokens[at].low == "requests" and tokens[at - 1].low in ("pull", "merge", "feature", "http", "api"):
+    if at and tokens[at].low in ("request", "requests") and tokens[at - 1].low in ("pull", "merge", "feature", "http", "api"):
         return False
     if at and tokens[at - 1].low in _ARTICLES or at + 1 < len(tokens) and tokens[at + 1].low in _ARTICLES:
         return False
@@ -183,11 +185,38 @@ def objects_named(rule: str, tokens: Sequence[Token]) -> list[Object]:
             kind, text, used = Kind.LIBRARY, token.text.removesuffix("/"), 1
         if kind is not None:
             start = next((back + 1 for back in range(at - 1, max(at - 4, -1), -1) if tokens[back].boundary), max(at - 3, 0))
-            within = any(before.low in WITHIN for before in tokens[start:at])
+            within = any(before.low in WITHIN for before in tokens[start:at]) or at == 1 and tokens[0].low == "for"
             if kind is not Kind.LIBRARY or token.quoted or token.low not in _ORDINARY or _is_library(rule, tokens, at):
                 out.append(Object(kind, text, token.at, clause, within=within))
         at += used
+        if kind is Kind.COMMAND and not token.quoted:
+            more, clause, at = _further_subcommands(tokens, text, at, clause)
+            out += more
     return out
+
+
+_LISTS = frozenset(", / or and nor oder und noch".split())
+
+
+def _further_subcommands(tokens: Sequence[Token], command: str, at: int, clause: int) -> tuple[list[Object], int, int]:
+    """Return the further commands of a list that names the program once, as in "terraform apply or destroy"."""
+    program, *rest = command.split()
+    known = v.SUBCOMMANDS.get(program, frozenset()) | (v.VERBS if program not in v.PLAIN_PROGRAMS else frozenset())
+    found: list[Object] = []
+    if len(rest) != 1 or rest[0].startswith("-"):
+        return found, clause, at
+    while at + 1 < len(tokens) and tokens[at].low in _LISTS:
+        joined = next((place for place in (at + 1, at + 2) if place < len(tokens) and tokens[place].low not in _LISTS), at + 1)
+        word = tokens[joined].low
+        scoped = ":" in rest[0] and re.fullmatch(r"[a-z]{1,20}(?::[a-z_-]{1,30}){1,3}", word) is not None
+        after = tokens[joined + 1] if joined + 1 < len(tokens) else None
+        ends = after is None or after.boundary or after.low in _LISTS
+        if not scoped and (word not in known or word in v.PROGRAMS or not ends):
+            break
+        clause += sum(token.text != "/" for token in tokens[at:joined])
+        found.append(Object(Kind.COMMAND, f"{program} {word}", tokens[joined].at, clause))
+        at = joined + 1
+    return found, clause, at
 
 
 _ENDINGS = frozenset(
@@ -251,10 +280,16 @@ def _classify(tokens: Sequence[Token], at: int) -> tuple[Kind | None, str, int]:
         words, used = _command_words(tokens, at)
         if (
             len(words) > 1
-            and (words[1] not in _NO_TARGETS or words[1] in v.SUBCOMMANDS.get(words[0], ()))
+            and (
+                words[1] not in _NO_TARGETS
+                or at
+                and tokens[at - 1].low in v.RUN_VERBS
+                or words[1] in v.SUBCOMMANDS.get(words[0], ())
+            )
             and words[1] not in v.PROGRAMS
             or _is_replaced(tokens, at)
             or _is_used_alone(tokens, at)
+            or _is_listed_with_program(tokens, at)
         ):
             return Kind.COMMAND, " ".join(words), used
     elif _is_program(low):
@@ -270,10 +305,12 @@ def _classify(tokens: Sequence[Token], at: int) -> tuple[Kind | None, str, int]:
 
 # Nouns that turn a program's name into an adjective: "npm scripts" is not a call of npm.
 _ABOUT_PROGRAM = frozenset(
-    "clones installs urls remotes commits branches tags rules checks warnings errors scripts images containers config configs configuration files history version versions modules workspaces logs cluster output"
+    "code client clients schema schemas bindings stubs dependency dependencies deps package packages library libraries subtree subtrees gems clones installs urls remotes commits branches tags rules checks warnings errors scripts images containers config configs configuration files history version versions modules workspaces logs cluster output"
     " fixtures syntax docs documentation plugins blame repo repository hooks account users skripte dateien".split()
 )
-_TO_SERVICES = frozenset("publish publishing push pushing upload uploading release deploy deploying veröffentliche".split())
+_TO_SERVICES = frozenset(
+    "add adding check checking put commit committing publish publishing push pushing upload uploading release deploy deploying veröffentliche".split()
+)
 
 
 def _only_mentioned(tokens: Sequence[Token], at: int) -> bool:
@@ -281,6 +318,12 @@ def _only_mentioned(tokens: Sequence[Token], at: int) -> bool:
     before = [token.low for token in tokens[max(at - 3, 0) : at]]
     if tokens[at].low == "ssh" and any(token.low == "https" for token in tokens):
         return True  # the protocols
+    if (
+        before[-1:]
+        and before[-1] in ("a", "an", "another", "new", "ein", "une", "un")
+        and (at + 1 == len(tokens) or tokens[at + 1].low != "command")
+    ):
+        return True  # "never add a gem"
     if before[-1:] in (["to"], ["on"]) and not _TO_SERVICES.isdisjoint(before):
         return True
     if tokens[at].low == "git" and before[-1:] == ["in"]:
@@ -320,6 +363,16 @@ def _is_used_alone(tokens: Sequence[Token], at: int) -> bool:
         or tokens[at + 1].low
         in ("directly", "locally", "anymore", "please", "direkt", "with", "mit", "instead", "for", "not", "or", "and", "here")
     )
+
+
+def _is_listed_with_program(tokens: Sequence[Token], at: int) -> bool:
+    """Return whether a flag of the rule belongs to this ambiguous name and another program: "pass no -k to ninja and make"."""
+    if not any(_FLAG.fullmatch(token.text) for token in tokens):
+        return False
+    around = [
+        tokens[place].low for place in (at - 2, at + 2) if 0 <= place < len(tokens) and tokens[(place + at) // 2].low in _LISTS
+    ]
+    return any(word in v.PROGRAMS for word in around)
 
 
 _NO_FOLDERS = frozenset(
@@ -372,6 +425,10 @@ def _names_folder(token: Token, following: Token) -> bool:
     return not any(token.low in words for words in (_CHANGE_VERBS, STOP_WORDS, FORBID, WITHIN, WANT, _NO_FOLDERS))
 
 
+# A name as only code has it: with an underscore, in camel case, or with a namespace or receiver.
+_IDENTIFIER = re.compile(
+    r"[a-z][a-z\d]{0,30}(?:_[a-z\d]{1,30}){1,6}|[a-z]{2,20}(?:[A-Z][a-z\d]{1,20}){1,5}|[A-Za-z]\w{0,30}(?:::\w{1,40}){1,5}|[a-z]\w{0,20}\.[A-Z]\w{1,30}"
+)
 _QUALIFIED = re.compile(r"(?:[a-z]\w{1,20}\.){2,6}[A-Z]\w{1,40}")  # org.junit.Test
 
 
@@ -395,7 +452,9 @@ def _plain_kind(text: str) -> tuple[Kind | None, str]:
         return Kind.LIBRARY, library
     if _FILE.fullmatch(text) and not NOT_A_FILE.match(text) and low not in v.LANGUAGES and low not in v.WORDS:
         return Kind.PATH, text
-    return (Kind.UNKNOWN, text) if low in v.WORDS and low not in v.QUOTED_ONLY else (None, "")
+    if low in v.WORDS and low not in v.QUOTED_ONLY or _IDENTIFIER.fullmatch(text):
+        return Kind.UNKNOWN, text
+    return None, ""
 
 
 def _is_program(low: str) -> bool:
@@ -408,14 +467,14 @@ def _is_program(low: str) -> bool:
 
 
 _NO_TARGETS = frozenset(
-    "assumptions mistakes noise progress room decisions guesses promises up sure it them this that no your my our their changes edits use commits something anything everything new sense do one files test".split()
+    "flag option switch with assumptions mistakes noise progress room decisions guesses promises up sure it them this that no your my our their changes edits use commits something anything everything new sense do one files test".split()
 )
 # Programs whose names are also ordinary words. They count only in code quotes or before one of their subcommands.
 _AMBIGUOUS = frozenset(
     "go make find cat less eval task just service port history export stack act mix screen hub dart swift snap tee su export"
     " python java node ruby perl php black turbo flask fly playwright storybook parcel nose task ava nc zig hg kind scoop ninja meson conan hatch rye"
     " dub pod mise buf dagger tilt expo eas flux consul nomad forever bats cucumber artillery serverless railway amplify gatsby astro next nuxt source"
-    " trash unlink halt reboot shutdown lima credo nimble shards opam snap cypress eject kubernetes scala julia swiftc sorbet rector".split()
+    " west goose migrate atlas reflex cap serve air np puma foreman program monitor swag pack trash unlink halt reboot shutdown lima credo nimble shards opam snap cypress eject kubernetes scala julia swiftc sorbet rector".split()
 )
 
 
@@ -423,17 +482,16 @@ def _command_words(tokens: Sequence[Token], at: int) -> tuple[list[str], int]:
     words = [v.PROGRAM_NAMES.get(tokens[at].low, tokens[at].low)]
     used = 1
     subcommands = v.SUBCOMMANDS.get(words[0], frozenset()) | (v.VERBS if words[0] not in v.PLAIN_PROGRAMS else frozenset())
-    free = words[0] in v.FREE_TARGET
     while at + used < len(tokens):
         token = tokens[at + used]
-        text = token.text
+        text = _in_singular(words, token, subcommands)
         if token.boundary or token.quoted:
             break
         is_script = (
             len(words) > 1
             and words[-1] in _SCRIPT_WORDS
             and text.lower() not in STOP_WORDS
-            and re.fullmatch(r"[\w:./-]{2,40}", text) is not None
+            and re.fullmatch(r"[\w:./-]{2,40}", text, re.ASCII) is not None
         )
         if words[0] in ("sudo", "doas") and len(words) == 1 and _is_program(text.lower()):
             subcommands |= v.SUBCOMMANDS.get(text.lower(), frozenset()) | v.VERBS | {text.lower()}
@@ -456,10 +514,8 @@ def _command_words(tokens: Sequence[Token], at: int) -> tuple[list[str], int]:
         elif _FLAG.fullmatch(text) or text.lower() in subcommands or is_script or (words[0] == "chmod" and text.isdigit()):
             words.append(text if text.startswith("-") else text.lower())
         elif (
-            free
-            and len(words) == 1
-            and text.lower() not in STOP_WORDS
-            and re.fullmatch(r"[\w:.-]{2,40}", text)
+            len(words) == 1
+            and _is_target(words[0], text)
             or words[0] in ("python", "python3")
             and words[-1] == "-m"
             or len(words) == 1
@@ -471,6 +527,18 @@ def _command_words(tokens: Sequence[Token], at: int) -> tuple[list[str], int]:
             break
         used += 1
     return words, used
+
+
+def _in_singular(words: Sequence[str], token: Token, subcommands: frozenset[str]) -> str:
+    """Return a word of a rule, or the subcommand of git that it is the plural of, as in "no git submodules"."""
+    singular = token.low.removesuffix("s")
+    return singular if list(words) == ["git"] and singular in subcommands else token.text
+
+
+def _is_target(program: str, text: str) -> bool:
+    """Return whether a word is a target of the project, as in `make smoke`."""
+    plain = text.lower() not in STOP_WORDS | {"flag", "flags", "option", "options"}
+    return program in v.FREE_TARGET and plain and re.fullmatch(r"[\w:.-]{2,40}", text, re.ASCII) is not None
 
 
 _SCRIPT = re.compile(r"(?![a-z]{2,20}ly$)[a-z][\w:-]{1,40}")  # An adverb is no script.
@@ -532,9 +600,43 @@ def _quoted_kind(text: str) -> Kind:
     return Kind.UNKNOWN
 
 
+_SHAPED = re.compile(r"[a-z][a-z\d]{1,15}(?:[-_][a-z\d]{1,15}){1,4}")
+# Beginnings of words with a hyphen that are no names.
+_HYPHENATED = frozenset(
+    "non off read hard third co pre post sub re self well up long short cross multi high low one two in to dry force hand work lower upper kebab snake pascal"
+    " camel merge back front end code real time day built client type test unit default star off on open full half first last all top old new out over under"
+    " non anti bare broken build commit pull push user web api data file line case single double semi auto server production project repo root sign signed".split()
+)
+_ABOUT_TOOLS = re.compile(
+    r"\b(?:use[sd]?|using|run|running|call|launch|invoke|reach for|goes? through|via|switched|instead of|nehmen|nimm|nutz\w{1,3}|benutz\w{1,3}|verwend\w{1,3}|utilis\w{1,3}|usa[rn]?)\b",
+    re.IGNORECASE,
+)
+
+
+def programs_by_shape(rule: str, tokens: Sequence[Token]) -> list[Object]:
+    """Return names of unknown programs, such as `arm-none-eabi-gdb`, in a rule on which tools to use."""
+    if not _ABOUT_TOOLS.search(rule):
+        return []
+    out: list[Object] = []
+    clause = 0
+    for at, token in enumerate(tokens):
+        if token.boundary or token.low in NEW_CLAUSE:
+            clause += 1 if token.text not in "()" else 0
+        elif _SHAPED.fullmatch(token.text) and token.text.split("-")[0] not in _HYPHENATED and not _is_described(tokens, at):
+            out.append(Object(Kind.COMMAND, token.text, token.at, clause))
+    return out
+
+
+def _is_described(tokens: Sequence[Token], at: int) -> bool:
+    """Return whether a word with a hyphen is rather an adjective, as in "left-aligned tables"."""
+    after = tokens[at + 1] if at + 1 < len(tokens) else None
+    return after is not None and not after.boundary and after.low not in STOP_WORDS | FORBID | WANT | WITHIN | NEW_CLAUSE
+
+
 def text_after(rule: str, thing: Object) -> str:
     """Return the rest of a rule after an object, as it is written there: `.g.dart` for `*.g.dart`, and `legacy` for `legacy/`."""
     rest = rule[thing.at :].lstrip("`'\"*_")
     low = rest.lower()
-    names = (thing.text.lower(), thing.text.lower().removeprefix("*"), thing.text.lower().rstrip("/"))
+    low_name = thing.text.lower()
+    names = (low_name, low_name.removeprefix("*"), low_name.lstrip("*_"), low_name.rstrip("/"))
     return rest[max((len(name) for name in names if low.startswith(name)), default=0) :]

@@ -18,7 +18,7 @@ _READS = re.compile(
 _CHANGES = re.compile(
     r"\b(?:touch\w*|edit\w*|chang\w+|modif\w+|writ\w+|delet\w+|remov\w+|mov\w+|overwrit\w+|updat\w+|creat\w+|add|adding|put|alter\w*|generated|read-only|readonly"
     r"|no[- ]touch\w{0,4}|stay\w{0,3}|remain\w{0,3}|business|yours|nichts (?:zu suchen|verloren)|bleib\w{1,2}|read access|ignore|out of|go into|pristine|intact|ändere|off[- ]limits|hands off|by hand|hand-|manual\w{0,4}|manuell\w{0,2}|von hand|renam\w{1,3}|taboo|off-bounds|out of bounds|leave|immutable|sacred|steer clear|anpassen|angepasst|umbenennen|verschieben|anrühr\w{0,2}|alone|untouched|keep (?:out|away|off)|stay (?:out|away|off)|frozen|vendored|mess|anfassen|anrühren|ändern|geändert|bearbeiten"
-    r"|bearbeitet|löschen|gelöscht|finger|hände|schreib\w*|verändern|verändert|unangetastet|unberührt|tabu|ruhe|generiert|anlegen|ändere|rühr\w*|fass\w*|ablegen|commit\w*|fix(?:es|ed|ing|en)?|refactor\w*|reformat\w*|lass)\b",
+    r"|bearbeitet|löschen|gelöscht|finger|hände|schreib\w*|verändern|verändert|unangetastet|unberührt|tabu|ruhe|generiert|anlegen|ändere|rühr\w*|fass\w*|ablegen|commit\w*|fix(?:es|ed|ing|en)?|refactor\w*|reformat\w*|lass|check(?:ed|ing)? in(?:to)?)\b",
     re.IGNORECASE,
 )
 _OUTSIDE_PROJECT = re.compile(
@@ -52,7 +52,7 @@ def nothing_outside_project(rule: str) -> Check | None:
 
 _BY_TOOL = re.compile(
     r"\b(?:only|nur|must|always|exclusively|ausschließlich|immer)\b.{0,60}\b(?:via|by|through|from|with|using|mit|durch|über|may|darf)\b|\b(?:via|by|through|with|using|mit|durch|über)\b.{0,60}\b(?:only|nur|exclusively|ausschließlich)\b"
-    r"|\bonly\s\S{1,20}\s(?:may|can|should|is allowed to|gets to)\b",
+    r"|\bonly\s\S{1,20}\s(?:may|can|should|is allowed to|gets to|touches|writes|changes|edits|updates|manages)\b",
     re.IGNORECASE,
 )
 _CHANGED = re.compile(
@@ -76,10 +76,11 @@ def changed_by_tool_only(rule: str, named: Sequence[Object]) -> Check | None:
 def files_by_kind(rule: str) -> Check | None:
     """Compile a prohibition of files that are named by their kind, such as "never edit lock files"."""
     acts = _CHANGES.search(rule) or _READS.search(rule)
-    if not acts or re.search(r"\b(?:commit|push|run|deploy)\w*\b", rule, re.IGNORECASE):
+    edits = re.search(r"\b(?:by hand|hand-|edit|touch|modif|von hand|bearbeit|anfass)", rule, re.IGNORECASE)
+    if not acts or not edits and re.search(r"\b(?:commit|push|run|deploy)\w*\b", rule, re.IGNORECASE):
         return None
     for pattern, paths in v.PATH_CONCEPTS:
-        if re.search(rf"(?<![\w./-])(?:{pattern})(?![\w/-])", rule, re.IGNORECASE):
+        if re.search(rf"(?<![\w./-])(?:{pattern})(?![\w/-]|\.\w)", rule, re.IGNORECASE):
             old = re.search(
                 r"\b(?:applied|existing|old|merged|committed|past|shipped|alte|bestehende)\s(?:migration|file|snapshot)",
                 rule,
@@ -89,9 +90,23 @@ def files_by_kind(rule: str) -> Check | None:
                 return None
             reads = _READS.search(rule) and not re.search(r"\bread[- ]only\b", rule, re.IGNORECASE)
             return Check(
-                CheckKind.PATH, paths=paths, access=Access.READ if reads else Access.WRITE, new=New.EXCEPT if old else New.ANY
+                CheckKind.PATH,
+                paths=paths,
+                access=Access.READ if reads else Access.WRITE,
+                new=New.EXCEPT if old else _age_meant(rule),
             )
     return None
+
+
+def _age_meant(rule: str) -> New:
+    """Return that only new files are meant in "never add a second tsconfig"."""
+    adds = re.search(
+        r"\b(?:no|never|don't|do not|kein\w{0,2}|nie)\s(?:ever\s)?(?:add|create|creating|introduce|new|second|another|more|neuen?)\b",
+        rule,
+        re.IGNORECASE,
+    )
+    changes = re.search(r"\b(?:touch|edit|chang|modif|delet|remov|overwrit|updat|ändern|bearbeit)\w{0,4}\b", rule, re.IGNORECASE)
+    return New.ONLY if adds and not changes else New.ANY
 
 
 _ONLY_THERE = re.compile(
@@ -173,10 +188,12 @@ def forbidden_paths(rule: str, bad: Sequence[Object]) -> Check | None:
         return None
     if _GOES_ELSEWHERE.search(rule) and any(path.strip("/") in v.WHOLE_TREES for path in paths):
         return None  # "generated output goes to out/, not to src/" is not about all that is in src/
-    if re.search(r"\bcommit\w*\b", rule, re.IGNORECASE) and not re.search(
-        r"\b(?:touch|edit|chang|modif|anfassen|ändern)", rule, re.IGNORECASE
-    ):
-        return Check(CheckKind.COMMAND, words=entries([f"git add {path}" for path in paths]))
+    if re.search(
+        r"\bcommit\w*\b|\bcheck(?:ed|ing)? (?:in\b|into)|\b(?:to|in|into) (?:git|version control)\b|\beincheck",
+        rule,
+        re.IGNORECASE,
+    ) and not re.search(r"\b(?:touch|edit|chang|modif|anfassen|ändern)", rule, re.IGNORECASE):
+        return Check(CheckKind.COMMAND, words=entries([f"git {verb} {path}" for path in paths for verb in ("add", "commit")]))
     if re.search(
         r"\b(?:outside|außerhalb|en dehors|fuera|fora)\b", rule, re.IGNORECASE
     ):  # "nothing outside src/"; scratch files stay possible
@@ -191,14 +208,17 @@ def forbidden_paths(rule: str, bad: Sequence[Object]) -> Check | None:
 
 
 _APPEND_ONLY = re.compile(
-    r"\bappend[- ]only\b|\b(?:existing|bestehende\w?|old|merged|applied|committed|already[- ]\w{3,10}|alte\w?|vorhandene\w?)\s(?:[\w/.-]{1,40}\s){0,2}?(?:files?|migrations?|dateien|migrationen|ones?|entries)\b",
+    r"\bappend[- ]only\b|\b(?:that (?:is|are)|which (?:is|are)|what(?:'s| is)) already (?:there|in|applied|merged|committed|run)\b|\b(?:existing|bestehende\w?|old|merged|applied|committed|already[- ]\w{3,10}|alte\w?|vorhandene\w?)\s(?:in\s)?(?:[\w/.-]{1,40}\s){0,2}?(?:files?|migrations?|dateien|migrationen|ones?|entries)\b",
     re.IGNORECASE,
 )
 
 
 def no_changes_to_existing(rule: str) -> Check | None:
     """Compile "db/migrations is append-only": existing files must not change, but new ones may be added."""
-    if not _APPEND_ONLY.search(rule) or not _CHANGES.search(rule) or not NEGATED.search(rule):
+    kept = NEGATED.search(rule) or re.search(
+        r"\b(?:leave|keep)\b.{1,60}\b(?:alone|untouched|as is|as they are)\b|\boff[- ]limits\b|\bfrozen\b", rule, re.IGNORECASE
+    )
+    if not _APPEND_ONLY.search(rule) or not _CHANGES.search(rule) or not kept:
         return None
     paths = [
         thing.text

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memoryd.guard import vocabulary as v
-from memoryd.guard.rules.objects import Kind, Object, Sense, Token, text_after
+from memoryd.guard.rules.objects import Kind, Object, Sense, Token, text_after, tokenize
 from memoryd.guard.rules.words import FORBID, NEW_CLAUSE, WANT
 
 
@@ -78,13 +78,22 @@ def find_cues(rule: str, tokens: Sequence[Token]) -> list[Cue]:
     return out
 
 
+def is_wanted(rule: str, at: int) -> bool:
+    """Return whether a place in a rule is after a word that wants something, in a later clause than the prohibition."""
+    cues = [cue for cue in find_cues(rule, tokenize(rule)) if cue.at <= at]
+    forbids = [cue for cue in cues if cue.sense is Sense.FORBID]
+    return bool(forbids) and cues[-1].sense is Sense.WANT and cues[-1].clause > forbids[-1].clause
+
+
 _POINTS_BACK = re.compile(r"\b(?:it|them|that|these|those|there|es|sie|das|davon|dort|daran|darin|ihn)\b", re.IGNORECASE)
 _BY_HAND = re.compile(r"\b(?:edit|touch|modif|chang|hand|manual|bearbeit|änder|anfass)\w*", re.IGNORECASE)
 _IS_GENERATED = re.compile(
-    r"\b(?:generated|regenerated|generiert\w?|codegen|written by|auto[- ]?gen\w*|comes? from|built by|erzeugt|(?:managed|maintained|produced|exported|created|synced|updated) (?:by|from))\b",
+    r"\b(?:generated|regenerated|generiert\w?|codegen|written by|auto[- ]?gen\w*|comes? (?:from|out of)|built by|erzeugt|(?:managed|maintained|produced|exported|created|synced|updated) (?:by|from))\b",
     re.IGNORECASE,
 )
-_IN_LIST = re.compile(r"[`'\"]?\s{0,3}(?:(?:,|/|&|and|or|und|oder|nor|noch)\s{0,3}){1,2}[`'\"]?", re.IGNORECASE)
+IN_LIST = re.compile(
+    r"[`'\"]?\s{1,3}\(\s?[`'\"]?(?=$)|[`'\"]?\s{0,3}(?:(?:,|/|&|and|or|und|oder|nor|noch)\s{0,3}){1,2}[`'\"]?", re.IGNORECASE
+)
 
 
 def _listed_before(rule: str, named: Sequence[Object], before: Sequence[Object]) -> list[Object]:
@@ -96,7 +105,7 @@ def _listed_before(rule: str, named: Sequence[Object], before: Sequence[Object])
             between = text_after(rule[:first], thing)
             if thing.sense is Sense.WANT and not re.fullmatch(r"\s(?:and|und)\s", between):  # "use httpx, requests is forbidden"
                 break
-            if not _IN_LIST.fullmatch(between):
+            if not IN_LIST.fullmatch(between):
                 break
             found.append(thing)
             first = thing.at
@@ -108,9 +117,17 @@ _EDITS = re.compile(
     re.IGNORECASE,
 )
 _VERB_ONLY = re.compile(
-    r"[^,;:.—()]{0,60}\b(?:hands?|alter|overwrite|delete|rename|write|anything there|pristine|intact|unchanged|untouched|this file|these files|them|fix|reformat|rewrite|update|manual\w{0,4}|manuell\w{0,2}|edit\w{0,3}|touch\w{0,3}|chang\w{1,4}|modif\w{1,4}|alone|off|out|away|anfassen|ändern|bearbeiten|as it is|as they are|as is|you)\b",
+    r"[^,;:.—()]{0,60}\b(?:hands?|alter|overwrite|delete|rename|write|anything there|pristine|intact|unchanged|untouched|this file|these files|them|fix|reformat|rewrite|update|manual\w{0,4}|manuell\w{0,2}|edit\w{0,3}|touch\w{0,3}|chang\w{1,4}|modif\w{1,4}|alone|off|out|away|weg|anfassen|ändern|bearbeiten|as it is|as they are|as is|you)\b",
     re.IGNORECASE,
 )
+
+
+_MADE_BY = re.compile(r"\b(?:by|from|of|with|via|belongs to|owned by|durch|von|mit|aus)\s(?:the\s)?[`'\"]?$", re.IGNORECASE)
+
+
+def _is_source(rule: str, thing: Object) -> bool:
+    """Return whether a path is what others come from, as in "regenerate them from schema.prisma"."""
+    return re.search(r"\b(?:from|aus|via)\s(?:the\s|der\s|dem\s)?[`'\"]?$", rule[: thing.at], re.IGNORECASE) is not None
 
 
 def _topic(rule: str, named: Sequence[Object], cue: Cue) -> list[Object]:
@@ -118,7 +135,9 @@ def _topic(rule: str, named: Sequence[Object], cue: Cue) -> list[Object]:
     paths = [thing for thing in named if thing.kind is Kind.PATH and thing.at < cue.at and thing.sense is not Sense.FORBID]
     if not paths or not _VERB_ONLY.match(rule[cue.at :]):
         return []
-    return [thing for thing in paths if thing.clause == paths[-1].clause]
+    last = ([thing for thing in paths if not _is_source(rule, thing)] or paths)[-1]
+    same = [thing for thing in paths if thing.clause == last.clause]
+    return [*_listed_before(rule, named, same), *same]
 
 
 def _forbid_before(rule: str, named: Sequence[Object], earlier: Sequence[Cue], cue: Cue, reached: Sequence[Object]) -> None:
@@ -128,13 +147,16 @@ def _forbid_before(rule: str, named: Sequence[Object], earlier: Sequence[Cue], c
     if not before and _POINTS_BACK.search(rule[cue.at :]):
         before = [thing for thing in named if thing.at < cue.at and thing.sense is None and thing.clause == cue.clause - 1]
     if not before and not reached and _BY_HAND.search(rule[cue.at :]) and _IS_GENERATED.search(rule[: cue.at]):
-        before = [thing for thing in named if thing.at < cue.at and thing.kind is Kind.PATH and thing.clause >= cue.clause - 1]
+        paths = [thing for thing in named if thing.at < cue.at and thing.kind is Kind.PATH and not _is_source(rule, thing)]
+        before = [thing for thing in paths if thing.clause >= min(cue.clause - 1, paths[-1].clause)]
     topic = _topic(rule, named, cue) if not before and not reached else []
     before = before or topic
     if _EDITS.match(rule[cue.at :]):  # "the lockfile is pnpm's, don't edit it" forbids no command
         before = [thing for thing in before if thing.kind not in (Kind.COMMAND, Kind.LIBRARY, Kind.FLAG)] or topic
         before = before or _topic(rule, named, cue)
     before = [*_listed_before(rule, named, before), *before]
+    if any(thing.kind is Kind.PATH for thing in before):  # "src/api comes from orval, hands off"
+        before = [thing for thing in before if thing.kind is not Kind.COMMAND or not _MADE_BY.search(rule[: thing.at])]
     contrast = re.match(
         r"(?:not|never|rather than|instead of)\s(?!allowed|permitted|ok\b|okay|acceptable|an option|wanted|welcome|to be|be\b)\w",
         rule[cue.at :],
@@ -157,6 +179,8 @@ _ASIDE = re.compile(r"\([^()]{0,80}\)")
 
 def _without_afterthoughts(rule: str, reached: Sequence[Object], cue: Cue, end: int) -> list[Object]:
     """Return what a prohibition reaches: all of its clause, and after it only what continues its list, as in "no npm, yarn or bun"."""
+    if _IS_GENERATED.match(rule[cue.at :]):  # "generated by prisma" forbids no command
+        reached = [thing for thing in reached if thing.kind is not Kind.COMMAND or not _MADE_BY.search(rule[: thing.at])]
     own = [thing for thing in reached if thing.clause == cue.clause]
     if _EDITS.match(rule[cue.at :]) and (
         not own or any(thing.kind is Kind.PATH for thing in own)
@@ -173,9 +197,18 @@ def _without_afterthoughts(rule: str, reached: Sequence[Object], cue: Cue, end: 
         if thing.at <= last.at:
             continue
         between = _ASIDE.sub("", text_after(rule[: thing.at], last))
+        if (
+            thing.kind is Kind.FLAG
+            and last.kind is Kind.COMMAND
+            and thing.clause == last.clause
+            and not re.search(r"[,;:.—]", between)
+        ):
+            own.append(thing)  # "pass ninja and make no flag -k"
+            last = thing
+            continue
         after = text_after(rule[:end], thing).lstrip("`'\" ")
         if (
-            not _IN_LIST.fullmatch(between)
+            not IN_LIST.fullmatch(between)
             or end < 10_000
             and not re.match(r"[,;.:!?()—]|(?:and|or|und|oder|nor)\b", after)
             and len(after) < 3
@@ -212,10 +245,19 @@ def assign_senses(rule: str, named: Sequence[Object], cues: Sequence[Cue]) -> No
         if cue.sense is Sense.FORBID and not same:
             _forbid_before(rule, named, cues[:index], cue, reached)
     _assign_contrasts(rule, named)
+    for thing in named:
+        if _KEPT.match(text_after(rule, thing)):
+            thing.sense = Sense.WANT
     only = [cue for cue in cues if cue.sense is Sense.WANT]
     for thing in named:
         if thing.sense is None and (only or any(other.sense is Sense.FORBID for other in named)):
             thing.sense = Sense.WANT
+
+
+_KEPT = re.compile(
+    r"[`'\"]?\s(?:always\s)?(?:stays?|remains?|must stay|has to stay|bleibt|bleiben)\s(?:on|enabled|active|an|aktiv)\b",
+    re.IGNORECASE,
+)
 
 
 def _assign_contrasts(rule: str, named: Sequence[Object]) -> None:

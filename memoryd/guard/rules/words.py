@@ -44,7 +44,9 @@ def entries(words: Sequence[str]) -> tuple[str, ...]:
 
 
 # Names that are also ordinary words. They count only after "in", and at the start of a rule.
-_ORDINARY_LANGUAGES = frozenset("go ts swift react c less compose manifests notebook notebooks templates".split())
+_ORDINARY_LANGUAGES = frozenset(
+    "header headers cmake go ts swift react c less compose manifests notebook notebooks templates".split()
+)
 
 
 def code_languages(rule: str) -> tuple[str, ...]:
