@@ -77,8 +77,8 @@ def judge(rows: Sequence[Mapping[str, Any]], checks_of: ChecksOf = offline) -> d
     counts: dict[str, RuleCounts] = defaultdict(RuleCounts)
     for row in rows:
         for one in row["calls"]:
-            root = str(one.get("cwd") or row.get("cwd") or ROOT)
-            call = ToolCall(one["tool"], one["input"], root, root)
+            cwd = str(one.get("cwd") or row.get("cwd") or ROOT)
+            call = ToolCall(one["tool"], one["input"], cwd, ROOT if f"{cwd}/".startswith(f"{ROOT}/") else cwd)
             touched = touches(checks_of(row["rule"]), call, one.get("before", ()), str(one.get("branch", "")))
             for name in (str(row.get("kind", "")), "all"):
                 _count(counts[name], row["rule"], one, touched)
