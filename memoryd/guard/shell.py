@@ -19,8 +19,8 @@ import tree_sitter_bash
 MAX_BYTES = 20_000  # Maximum length of a line. The rest is ignored.
 # The parser takes quadratic time in the number of these characters where they don't form a valid line: 20,000 take
 # over two seconds.
-_COSTLY = re.compile(rb"[()|<&]")
-MAX_COSTLY = 1_500
+_COSTLY = re.compile(rb"[(){}|<>&;$]")
+MAX_COSTLY = 2_000
 MAX_DEPTH = 4  # Maximum nesting of `sh -c`.
 MAX_COMMANDS = 500
 _WRITES = frozenset({">", ">>", ">|", "&>", "&>>"})

@@ -858,7 +858,7 @@ _SPLIT = later(
     r"(?=(?:please )?(?:always|never|don'?t|do not|only use|use|avoid|immer|niemals|nie|vermeide|verwende|benutze|"
     r"toujours|jamais|ne |n'|évite|utilise|siempre|nunca|evita|usa|"
     r"sempre|evite|use|всегда|никогда|не |используй)\s*(?!(?:the|ever|and)\b)\w+ \w+|(?:永远|绝对?)?(?:不要|别|禁止|"
-    r"不能)\S{3,}|(?:必须|务必|一律|始终|总是)\S{3,})",
+    r"不能)\S{3}|(?:必须|务必|一律|始终|总是)\S{3})",
     _I,
 )
 

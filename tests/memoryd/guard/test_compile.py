@@ -229,11 +229,18 @@ def test_a_wrong_check_in_a_file_is_named(value: Any, field: str) -> None:
     assert caught.value.message.startswith(f"{field}:")
 
 
-@pytest.mark.parametrize("seed", [")", "a|", "[x](", "\0", "||", "<<E\n"])
+@pytest.mark.parametrize("seed", [")", "a|", "[x](", "\0", "||", "<<E\n", ">$", "(a=1", ";[", "}|", "${$", "(for"])
 def test_a_line_of_signs_that_are_no_shell_is_parsed_quickly(seed: str) -> None:
     begun = time.thread_time()
     parse_shell((seed * 20_000)[:20_000])
     assert time.thread_time() - begun < 1, "over two seconds when all of it was parsed"
+
+
+@pytest.mark.parametrize(("first", "second"), [(">", "}"), (">", "<"), (">>", "}"), (">", "{")])
+def test_a_line_of_signs_after_other_signs_is_parsed_quickly(first: str, second: str) -> None:
+    begun = time.thread_time()
+    parse_shell(first * (10_000 // len(first)) + second * 10_000)
+    assert time.thread_time() - begun < 1, "seconds when all of it was parsed"
 
 
 def test_a_nul_hides_no_command() -> None:
