@@ -10,6 +10,7 @@ import logging
 import os
 import re
 import secrets
+import sys
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
@@ -28,6 +29,7 @@ from memoryd.daemon.wire import id_of, read_json, well_formed
 
 PROTOCOL = b"memoryd/1"
 MAX_CONNECTIONS = 256
+FILES_PER_CONNECTION = 4  # Connections must leave most of the open files that are allowed to the daemon's work.
 FIRST_LINE_BYTES = 256
 MAX_LINE_BYTES = 16 * 1024 * 1024
 MAX_FOLDER_BYTES = 16 * 1024
@@ -47,31 +49,51 @@ class Connections:
     def __init__(self, core: Core, endpoint: Endpoint) -> None:
         self._core = core
         self._endpoint = endpoint
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._most = min(MAX_CONNECTIONS, open_files() // FILES_PER_CONNECTION)
+        self._tasks: dict[asyncio.Task[None], Connection] = {}
 
     async def accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Serve one client until it disconnects. Errors caused by a client never propagate."""
         task = asyncio.current_task()
         assert task is not None
-        self._tasks.add(task)
+        connection = Connection(self._core, Incoming(reader), writer)
+        has_room = len(self._tasks) < self._most or self._make_room()
+        self._tasks[task] = connection
         self._core.connections += 1
         try:
-            await self._serve(Connection(self._core, Incoming(reader), writer))
+            await self._serve(connection, has_room)
         except asyncio.CancelledError:
-            _logger.debug("a connection was closed because the daemon is shutting down")  # Python 3.11 would log a traceback.
+            _logger.debug("a connection was closed to make room or to shut down")  # Python 3.11 would log a traceback.
         except (TimeoutError, ConnectionError) as error:
             _logger.debug("a client was too slow or disconnected: %s", type(error).__name__)
         except Exception as error:
             _logger.exception("a connection failed")
             self._core.report_error("connection", error)
         finally:
-            self._tasks.discard(task)
+            self._tasks.pop(task, None)
             self._core.connections -= 1
             writer.close()
 
-    async def _serve(self, connection: Connection) -> None:
+    def _make_room(self) -> bool:
+        """Close the connection whose client has kept us waiting longest. Return False if there is none.
+
+        Only MCP sessions may be silent for as long as they like.
+        """
+        waiting = [
+            (since, number, task)
+            for number, (task, connection) in enumerate(self._tasks.items())
+            if (since := connection.incoming.waiting_since) is not None and not connection.is_session
+        ]
+        if not waiting:
+            return False
+        *_, slowest = min(waiting)
+        del self._tasks[slowest]
+        slowest.cancel()
+        return True
+
+    async def _serve(self, connection: Connection, has_room: bool) -> None:
         try:
-            if self._core.connections > MAX_CONNECTIONS:
+            if not has_room:
                 raise InputError("Too many connections.", fix="Close some clients; see 'memoryd doctor'.")
             if self._endpoint.token and not await self._is_trusted(connection):
                 raise InputError(
@@ -99,10 +121,11 @@ class Connections:
             async with asyncio.timeout(timeout):
                 await self._core.quiet()
                 await asyncio.sleep(SETTLE_SECONDS)
-        for task in list(self._tasks):
+        tasks = list(self._tasks)
+        for task in tasks:
             task.cancel()
-        if self._tasks:
-            await asyncio.wait(self._tasks, timeout=1.0)
+        if tasks:
+            await asyncio.wait(tasks, timeout=1.0)
 
 
 class Connection:
@@ -110,6 +133,7 @@ class Connection:
 
     def __init__(self, core: Core, incoming: Incoming, writer: asyncio.StreamWriter) -> None:
         self.incoming = incoming
+        self.is_session = False
         self._core = core
         self._writer = writer
 
@@ -163,6 +187,7 @@ class Connection:
 
     async def _mcp(self, length: str) -> None:
         folder = await self.incoming.exactly(_length(length, MAX_FOLDER_BYTES), BODY_SECONDS)
+        self.is_session = True
         self._core.touch()
         self._core.mcp_connections += 1
         try:
@@ -226,6 +251,16 @@ def _dumped(answer: dict[str, Any]) -> bytes:
         return orjson.dumps(answer, default=str)
     except TypeError:
         return well_formed(json.dumps(answer, default=str, ensure_ascii=False)).encode("utf-8")
+
+
+def open_files() -> int:
+    """Return how many files this process may have open at once."""
+    if sys.platform == "win32":
+        return FILES_PER_CONNECTION * MAX_CONNECTIONS
+    import resource
+
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    return FILES_PER_CONNECTION * MAX_CONNECTIONS if soft == resource.RLIM_INFINITY else soft
 
 
 def _load_mcp() -> None:

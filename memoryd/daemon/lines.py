@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections.abc import AsyncIterator
 
 from memoryd.core.errors import InputError
 
@@ -30,6 +32,8 @@ class Incoming:
         self._reader = reader
         self._buffer = bytearray()
         self._ended = False
+        self.waiting_since: float | None = None
+        """When we began to wait for the line or body that is not complete yet, on the event loop's clock."""
 
     async def line(self, limit: int, timeout: float | None, *, rest_seconds: float = 0.0) -> bytes | None:
         """Return the next line without its terminator, or None at the end of the input.
@@ -43,7 +47,7 @@ class Incoming:
             InputError: The line is too long (LineTooLongError if it was skipped).
             TimeoutError: The line is incomplete.
         """
-        async with asyncio.timeout(timeout):
+        async with self._waiting(timeout):
             searched = 0
             while (end := self._buffer.find(b"\n", searched)) < 0 and not self._ended:
                 searched = len(self._buffer)
@@ -81,7 +85,7 @@ class Incoming:
 
     async def exactly(self, length: int, timeout: float) -> bytes:
         """Return exactly `length` bytes. Raises InputError if the input ends early, and TimeoutError if it takes too long."""
-        async with asyncio.timeout(timeout):
+        async with self._waiting(timeout):
             while len(self._buffer) < length and not self._ended:
                 await self._more()
         if len(self._buffer) < length:
@@ -89,6 +93,15 @@ class Incoming:
         data = bytes(self._buffer[:length])
         del self._buffer[:length]
         return data
+
+    @contextlib.asynccontextmanager
+    async def _waiting(self, timeout: float | None) -> AsyncIterator[None]:
+        self.waiting_since = asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout(timeout):
+                yield
+        finally:
+            self.waiting_since = None
 
     async def _more(self) -> None:
         chunk = await self._reader.read(CHUNK_BYTES)

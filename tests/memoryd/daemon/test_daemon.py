@@ -10,7 +10,7 @@ import shutil
 import socket
 import stat
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -338,18 +338,54 @@ def test_recurring_work_runs_in_the_background(run: Callable[..., Any]) -> None:
     assert set(names) == {"background"}
 
 
-def test_too_many_connections_are_refused_until_some_leave(daemon: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def room_for_ten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("memoryd.daemon.connection.MAX_CONNECTIONS", 10)
-    endpoint = read_endpoint(daemon.paths)
-    held = [connect(endpoint, HANGS_SECONDS) for _ in range(10)]
-    try:
+
+
+@contextlib.contextmanager
+def held_open(daemon: Running, number: int, data: bytes) -> Iterator[list[socket.socket]]:
+    with contextlib.ExitStack() as stack:
+        endpoint = read_endpoint(daemon.paths)
+        held = [stack.enter_context(connect(endpoint, HANGS_SECONDS)) for _ in range(number)]
         for connection in held:
-            connection.sendall(b"memoryd/1 rpc\n")
-        assert talk(daemon.paths, b"memoryd/1 ping\n").startswith(b"error Too many")
-    finally:
-        for connection in held:
-            connection.close()
-    until(daemon.client.is_running)
+            connection.sendall(data)
+        until(lambda: daemon.client.call("daemon_info")["connections"] >= min(number, 9))
+        yield held
+
+
+@pytest.mark.usefixtures("room_for_ten")
+@pytest.mark.parametrize("data", [b"", b"memo", b"memoryd/1 rpc\n", b"memoryd/1 hook Stop 1000000\nabc", b"memoryd/1 mcp 9\n"])
+@pytest.mark.parametrize("listen", ["unix", "tcp"])
+def test_clients_that_say_nothing_make_room_for_others(run: Callable[..., Any], listen: str, data: bytes) -> None:
+    with run(listen=listen) as daemon, held_open(daemon, 25, data) as held:
+        assert daemon.client.ping(HANGS_SECONDS)
+        assert hook(daemon.paths, b"SessionStart", {"n": 7}) == b"answer to SessionStart 7" or listen == "tcp"
+        with contextlib.suppress(ConnectionResetError):
+            held[0].settimeout(HANGS_SECONDS)
+            assert held[0].recv(100) == b""  # the one that said nothing for longest was closed
+
+
+@pytest.mark.usefixtures("room_for_ten")
+def test_silent_mcp_sessions_are_never_closed_for_others(run: Callable[..., Any]) -> None:
+    with run() as daemon:
+        with contextlib.ExitStack() as stack:
+            sessions = [stack.enter_context(connect(read_endpoint(daemon.paths), HANGS_SECONDS)) for _ in range(10)]
+            for session in sessions:
+                session.sendall(b'memoryd/1 mcp 1\n/{"jsonrpc": "2.0", "id": 1, "method": "ping"}\n')
+                assert b'"id":1' in session.recv(1000)
+            assert talk(daemon.paths, b"memoryd/1 ping\n").startswith(b"error Too many")
+            sessions[0].sendall(b'{"jsonrpc": "2.0", "id": 2, "method": "ping"}\n')
+            assert b'"id":2' in sessions[0].recv(1000)
+        until(daemon.client.is_running)
+
+
+def test_a_low_limit_of_open_files_leaves_most_of_them_to_the_daemons_work(
+    run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memoryd.daemon.connection.open_files", lambda: 64)
+    with run() as daemon, held_open(daemon, 40, b"memo"):
+        assert daemon.client.call("daemon_info")["connections"] <= 16
 
 
 @pytest.mark.parametrize("says", [b"", b"proof " + b"a" * 32 + b" " + b"b" * 64 + b"\n", b"pong 9.9.9 1\n", b"x" * 100_000])
