@@ -85,11 +85,10 @@ def blob_id(data: bytes) -> str:
 def read_file(path: Path) -> bytes | None:
     """Return the content of a regular file of up to 1 MB, or None."""
     try:
-        if not path.is_file() or path.stat().st_size > MAX_FILE_BYTES:
-            return None
-        return path.read_bytes()
+        data = read_regular(path, MAX_FILE_BYTES + 1)
     except OSError:
         return None
+    return data if len(data) <= MAX_FILE_BYTES else None
 
 
 class Repository:

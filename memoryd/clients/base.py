@@ -18,15 +18,17 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import stat
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any, BinaryIO, ClassVar
 
 import orjson
 
+from memoryd.core.files import regular_handle
 from memoryd.core.tool_calls import ToolReply, tool_output
 
 # `sh` would exit with 2 if memoryd was deleted, with which a hook blocks the prompt.
@@ -61,6 +63,17 @@ class LogStatus:
 
     size: int
     changed_at: float
+
+
+def oldest_first(logs: Iterable[Path]) -> list[Path]:
+    """Sort logs by the time of their last change. What is gone, or is not a regular file, is left out."""
+    found: list[tuple[float, str, Path]] = []
+    for path in logs:
+        with suppress(OSError):
+            status = path.stat()
+            if S_ISREG(status.st_mode):
+                found.append((status.st_mtime, path.name, path))
+    return [path for *_, path in sorted(found)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,9 +249,7 @@ class ClientAdapter:
         A log only grows: the result of an earlier call is a prefix of any later result, unless the user reverted
         something. No copy is written to disk.
         """
-        if not stat.S_ISREG(path.stat().st_mode):  # Reading from a pipe would block, and a device has no end.
-            raise OSError("not a regular file")
-        return path.open("rb", buffering=0)
+        return os.fdopen(regular_handle(path), "rb", buffering=0)
 
     def log_status(self, path: Path) -> LogStatus:
         """Return the status of a log. Its size is that of the output of `open_log`. Raises OSError."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from memoryd.clients.base import ClientAdapter, Installed, System
+from memoryd.clients.base import ClientAdapter, Installed, System, oldest_first
+from memoryd.core.files import files_below
 
 
 class ClaudeCode(ClientAdapter):
@@ -30,5 +31,8 @@ class ClaudeCode(ClientAdapter):
 
 def logs_below(folder: Path) -> list[Path]:
     """Return Claude Code's session logs under a folder, oldest first."""
-    found = [path for path in folder.rglob("*.jsonl") if "subagents" not in path.parts and not path.name.startswith("agent-")]
-    return sorted(found, key=lambda path: (path.stat().st_mtime, str(path)))
+    return oldest_first(
+        path
+        for path in files_below(folder)
+        if path.suffix == ".jsonl" and "subagents" not in path.parts and not path.name.startswith("agent-")
+    )

@@ -5,14 +5,26 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import orjson
 
 from memoryd.clients import codex_log
-from memoryd.clients.base import CLIENT_KEY, ClientAdapter, FileChange, HookEvent, Installed, LogStatus, Product, System
+from memoryd.clients.base import (
+    CLIENT_KEY,
+    ClientAdapter,
+    FileChange,
+    HookEvent,
+    Installed,
+    LogStatus,
+    Product,
+    System,
+    oldest_first,
+)
 from memoryd.clients.edits import HookGroups, json_entries, toml_table
+from memoryd.core.files import files_below
 from memoryd.core.tool_calls import Permission, ToolReply
 
 # Seconds until Codex stops a hook. It allows SessionEnd no more than three.
@@ -86,9 +98,9 @@ class Codex(ClientAdapter):
     def past_logs(self, system: System) -> Iterable[Path]:
         """Return the rollout files of the user's sessions, archived ones too, oldest first."""
         home = self._home(system)
-        found = [path for name in ("sessions", "archived_sessions") for path in (home / name).rglob("rollout-*.jsonl")]
-        own = [path for path in found if not codex_log.session_head(path).is_subagent]
-        return sorted(own, key=lambda path: (path.stat().st_mtime, path.name))
+        found = [path for name in ("sessions", "archived_sessions") for path in files_below(home / name)]
+        logs = oldest_first(path for path in found if fnmatchcase(path.name, "rollout-*.jsonl"))
+        return [path for path in logs if not codex_log.session_head(path).is_subagent]
 
     # Installation
 

@@ -20,6 +20,7 @@ import orjson
 
 from memoryd.clients.converted import ConvertedFiles, complete_lines, loaded
 from memoryd.clients.lines import TEXT_CHARS, VALUE_CHARS, bounded, cut, mapping
+from memoryd.core.files import open_regular
 
 LINE_BYTES = 16_000_000  # longer lines hold images
 INTERRUPTED = "[Request interrupted by user]"
@@ -57,7 +58,7 @@ class SessionHead:
 def session_head(path: Path) -> SessionHead:
     """Return what the first line of a file says. It is empty if the file can't be read."""
     try:
-        with path.open("rb") as stream:
+        with open_regular(path) as stream:
             line = stream.readline(LINE_BYTES)
     except OSError:
         return SessionHead()

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from memoryd.clients.base import LogStatus
+from memoryd.core.files import open_regular
 
 
 class ConvertedFiles:
@@ -36,15 +37,10 @@ class ConvertedFiles:
 
     def converted_size(self, path: Path, size: int) -> int:
         """Return the size of the session's lines that the first bytes of the file hold. Raises OSError."""
-        return len(self._convert_regular(path, size))
-
-    def _convert_regular(self, path: Path, size: int) -> bytes:
-        if not path.is_file():  # reading from a pipe would block
-            raise OSError("not a regular file")
-        return self._convert(path, size)
+        return len(self._convert(path, size))
 
     def _convert_version(self, path: Path, size: int, changed: int) -> bytes:
-        return self._convert_regular(path, size)
+        return self._convert(path, size)
 
     def _size_of_version(self, path: Path, size: int, changed: int) -> int:
         return len(self._converted(path, size, changed))
@@ -57,7 +53,7 @@ def _version(path: Path) -> tuple[int, int]:
 
 def complete_lines(path: Path, size: int, longest: int) -> Iterator[bytes]:
     """Yield the lines among the first bytes of a file. Longer lines, and one that is still being written, are left out."""
-    with path.open("rb") as stream:
+    with open_regular(path) as stream:
         while (line := stream.readline(longest)) and stream.tell() <= size:
             if line.endswith(b"\n"):
                 yield line

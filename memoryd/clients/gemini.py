@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from memoryd.clients import gemini_log
-from memoryd.clients.base import ClientAdapter, FileChange, HookEvent, Installed, LogStatus, Product, System
+from memoryd.clients.base import ClientAdapter, FileChange, HookEvent, Installed, LogStatus, Product, System, oldest_first
 from memoryd.clients.edits import own_file
 from memoryd.core.tool_calls import Permission, ToolReply
 
@@ -84,7 +84,7 @@ class Gemini(ClientAdapter):
         """Return the recordings of the user's sessions, oldest first. One in the old format is left out if it was continued."""
         found = [path for path in (self._home(system) / "tmp").glob("*/chats/session-*.json*") if self.owns_log(path)]
         continued = {path.with_suffix(".json") for path in found if path.suffix == ".jsonl"}
-        return sorted((path for path in found if path not in continued), key=lambda path: (path.stat().st_mtime, path.name))
+        return oldest_first(path for path in found if path not in continued)
 
     # Installation
 

@@ -20,8 +20,11 @@ import orjson
 
 from memoryd.clients.converted import ConvertedFiles, complete_lines, loaded
 from memoryd.clients.lines import TEXT_CHARS, VALUE_CHARS, bounded, cut, mapping
+from memoryd.core.files import read_regular
 
 FILE_BYTES = 200_000_000
+FOLDER_BYTES = 16_384
+PROJECTS_BYTES = 10_000_000
 TOOLS = {
     "glob": "Glob",
     "google_web_search": "WebSearch",
@@ -65,11 +68,9 @@ def converted_size(path: Path, size: int) -> int:
 
 def session_id(path: Path) -> str:
     """Return the id in the recording's head, or the file's name if it can't be read."""
+    is_whole = path.suffix == ".json"
     try:
-        with path.open("rb") as stream:
-            start = stream.read(FILE_BYTES if path.suffix == ".json" else 4_000).partition(
-                b"\n" if path.suffix == ".jsonl" else b"\0"
-            )[0]
+        start = read_regular(path, FILE_BYTES if is_whole else 4_000).partition(b"\0" if is_whole else b"\n")[0]
         return str(mapping(orjson.loads(start)).get("sessionId") or path.stem)
     except (OSError, orjson.JSONDecodeError):
         return path.stem
@@ -86,11 +87,11 @@ def folder_of(home: Path) -> str:
     Old versions named `home` after the hash of the project's folder, which is then looked for among the known projects.
     """
     try:
-        return (home / ".project_root").read_text("utf-8").strip()
+        return read_regular(home / ".project_root", FOLDER_BYTES).decode("utf-8").strip()
     except (OSError, ValueError):
         pass
     try:
-        known = mapping(mapping(orjson.loads((home.parent.parent / "projects.json").read_bytes())).get("projects"))
+        known = mapping(mapping(orjson.loads(read_regular(home.parent.parent / "projects.json", PROJECTS_BYTES))).get("projects"))
     except (OSError, orjson.JSONDecodeError):
         return ""
     return next((folder for folder in known if hashlib.sha256(folder.encode()).hexdigest() == home.name), "")
@@ -98,9 +99,12 @@ def folder_of(home: Path) -> str:
 
 def without_context(text: str) -> str:
     """Return a prompt without the context of hooks at its start."""
-    while text.startswith(_OPEN) and _CLOSE in text:
-        text = text.partition(_CLOSE)[2].lstrip("\n")
-    return text
+    start = 0
+    while text.startswith(_OPEN, start) and (end := text.find(_CLOSE, start)) >= 0:
+        start = end + len(_CLOSE)
+        while text.startswith("\n", start):
+            start += 1
+    return text[start:]
 
 
 def tool_call(name: str, given: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
@@ -122,8 +126,7 @@ def _convert(path: Path, size: int) -> bytes:
 
 def _records(path: Path, size: int) -> Iterator[Mapping[str, Any]]:
     if path.suffix == ".json":
-        with path.open("rb") as stream:
-            yield loaded(stream.read(FILE_BYTES))
+        yield loaded(read_regular(path, FILE_BYTES))
     else:
         yield from map(loaded, complete_lines(path, size, FILE_BYTES))
 

@@ -270,22 +270,46 @@ def read_regular(path: Path, limit: int) -> bytes:
 
 @contextlib.contextmanager
 def open_regular(path: Path) -> Iterator[IO[bytes]]:
-    """Open a regular file for reading.
+    """Open a regular file for reading. Raises OSError like `regular_handle`."""
+    with os.fdopen(regular_handle(path), "rb") as stream:
+        yield stream
+
+
+def regular_handle(path: Path) -> int:
+    """Open a regular file for reading and return its handle.
+
+    The kind is that of the opened file, because another file can take its place between a look at it and its opening.
 
     Raises:
         OSError: The file can't be read, or is a pipe or device, which might block or never end.
     """
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    with os.fdopen(handle, "rb") as stream:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise OSError(errno.EINVAL, "not a regular file")
-        yield stream
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | BINARY)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.EINVAL, "not a regular file")
+    return handle
+
+
+def files_below(folder: Path) -> Iterator[Path]:
+    """Yield everything below the folder that is not a folder, without following links to folders.
+
+    Folders that can't be read are skipped. There is no limit of depth, unlike in Python 3.11's `os.walk` and `Path.rglob`,
+    which fail on a thousand nested folders.
+    """
+    waiting = [str(folder)]
+    while waiting:
+        where = waiting.pop()
+        with contextlib.suppress(OSError), os.scandir(where) as entries:
+            for entry in entries:
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(entry.path)
+                else:
+                    yield Path(entry.path)
 
 
 def temporaries(folder: Path) -> Iterator[Path]:
     """Yield the temporary files below the folder, without following links to folders."""
-    for where, _, names in os.walk(folder):  # os.walk is four times as fast as rglob.
-        yield from (Path(where, name) for name in names if name.startswith(TEMPORARY_PREFIX))
+    return (path for path in files_below(folder) if path.name.startswith(TEMPORARY_PREFIX))
 
 
 def remove_stale_temporaries(folder: Path, older_than_seconds: float = 60.0) -> int:

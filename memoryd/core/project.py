@@ -25,6 +25,7 @@ from memoryd.core.types import Project
 
 log = logging.getLogger(__name__)
 MAX_CONFIG_BYTES = 1_000_000  # In git's config.
+MAX_POINTER_BYTES = 16_384
 _DAMAGED = ".damaged"
 _SECTION = re.compile(r'^\s*\[\s*remote\s+"(?P<name>[^"]+)"\s*\]', re.IGNORECASE)
 _ANY_SECTION = re.compile(r"^\s*\[")
@@ -65,16 +66,19 @@ def _git_folder(folder: Path) -> GitFolder | None:
 
 def _linked_common_dir(dot_git: Path) -> Path | None:
     try:
-        text = dot_git.read_text("utf-8", "replace").strip()
+        text = _pointer(dot_git)
         if not text.startswith("gitdir:"):
             return None
         git_dir = (dot_git.parent / text.removeprefix("gitdir:").strip()).resolve()
         pointer = git_dir / "commondir"
-        if not pointer.is_file():
-            return git_dir
-        return (git_dir / pointer.read_text("utf-8", "replace").strip()).resolve()
+        return (git_dir / _pointer(pointer)).resolve() if pointer.is_file() else git_dir
     except (OSError, ValueError, RuntimeError):  # Also covers a NUL in the path and loops of symbolic links.
         return None
+
+
+def _pointer(path: Path) -> str:
+    """Return the content of a file that names a folder. Raises OSError."""
+    return read_regular(path, MAX_POINTER_BYTES).decode("utf-8", "replace").strip()
 
 
 def normalise_remote(url: str) -> str:

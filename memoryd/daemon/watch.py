@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 MAX_PATHS = 10_000
+REPORT_SECONDS = 30.0  # Between reports of a folder that can't be watched.
 _LONGEST_WAIT = 10.0
 _RESCAN_SECONDS = 1.0
 _QUIET_EVENTS = frozenset({"opened", "closed_no_write"})
@@ -28,7 +30,8 @@ class MemoryWatcher:
 
     Events are collected until none has arrived for `settle_seconds`, but for at most 10 s. More than 10,000 changed paths
     are reported as the folder itself. A folder that is created later, or deleted and recreated, is picked up within a second.
-    If `on_change` fails or the system refuses to watch, the error is logged and the watcher keeps running.
+    If `on_change` fails, the error is logged and the watcher keeps running. If the folder can't be watched, or watching ends
+    because of an error, that is logged and the folder itself is reported every 30 s.
     """
 
     def __init__(self, folder: Path, on_change: Callable[[set[Path]], None], settle_seconds: float = 0.3) -> None:
@@ -42,6 +45,9 @@ class MemoryWatcher:
         self._observer: BaseObserver | None = None
         self._watched = (0, 0)
         self._lost = threading.Event()
+        self._readers: list[threading.Thread] = []
+        self._is_usable = True
+        self._reported_at = 0.0
 
     def start(self) -> None:
         """Start watching. Safe to call twice. If the folder exists, events are being received when this returns."""
@@ -63,14 +69,25 @@ class MemoryWatcher:
         self._unwatch()
 
     def _watch(self) -> bool:
-        """Renew the watch if necessary. Return whether the folder appeared or vanished, in which case events may be missing."""
+        """Renew the watch if necessary. Return whether events may be missing: the folder appeared, vanished or is unwatched."""
         found = identity(self._folder)
         if found == self._watched and not self._lost.is_set():
-            return False
+            if not all(thread.is_alive() for thread in self._readers):
+                self._is_usable = False
+                self._warn_unwatched("the thread that reads the events ended")
+                self._unwatch()
+                self._watched = found
+            return found != (0, 0) and self._observer is None and self._is_report_due()
         was_watched = self._watched != (0, 0)
         self._unwatch()
         if found == (0, 0):
             return was_watched  # The deletion event may not have arrived yet. It is lost when the watch is removed.
+        if not self._is_usable:
+            self._watched = found
+            return True
+        return self._observe(found, was_watched)
+
+    def _observe(self, found: tuple[int, int], was_watched: bool) -> bool:
         from watchdog.events import FileSystemEventHandler
         from watchdog.observers import Observer
 
@@ -80,16 +97,28 @@ class MemoryWatcher:
         try:
             observer.schedule(handler, str(self._folder), recursive=True, event_filter=_wanted_events())
             observer.start()
-        except OSError as error:  # For example, the limit of inotify watches was reached.
-            log.warning("Can't watch %s: %s. Edits are found in the next full sync.", self._folder, error.strerror)
+        except (OSError, RecursionError) as error:  # For example, the limit of inotify watches, or too deeply nested folders.
+            self._warn_unwatched(getattr(error, "strerror", None) or error)
             self._watched = found  # One warning is enough.
-            return False
+            return was_watched
         self._observer, self._watched = observer, found
+        self._readers = [thread for thread in threading.enumerate() if _is_reader(thread)]
+        return True
+
+    def _warn_unwatched(self, reason: object) -> None:
+        log.warning("Can't watch %s: %s. Edits are found within %d seconds.", self._folder, reason, REPORT_SECONDS)
+
+    def _is_report_due(self) -> bool:
+        now = time.monotonic()
+        if now - self._reported_at < REPORT_SECONDS:
+            return False
+        self._reported_at = now
         return True
 
     def _unwatch(self) -> None:
         observer, self._observer, self._watched = self._observer, None, (0, 0)
         self._lost.clear()
+        self._readers = []
         if observer is not None:
             observer.stop()
             observer.join()
@@ -138,6 +167,16 @@ class MemoryWatcher:
             self._on_change(paths)
         except (MemorydError, OSError, ValueError, LookupError, RuntimeError):
             log.exception("Changes in %s could not be processed; the next sync retries.", self._folder)
+
+
+def _is_reader(thread: threading.Thread) -> bool:
+    """Return whether the thread reads events for the observers. It ends at an error, and no other one takes its place.
+
+    Those of observers and emitters are no readers. They end when their folder is deleted.
+    """
+    from watchdog.observers.api import BaseObserver, EventEmitter
+
+    return type(thread).__module__.startswith("watchdog.") and not isinstance(thread, BaseObserver | EventEmitter)
 
 
 def _wanted_events() -> list[type[FileSystemEvent]]:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from memoryd.core.client_tags import folded
 from memoryd.core.deadline import NEVER, Deadline
+from memoryd.core.files import read_regular
 from memoryd.daydream.quoted_signs import (
     AGREES,
     AGREES_AFTER,
@@ -268,10 +269,7 @@ def _within(folder: Path) -> list[Path]:
 
 def _read(path: Path) -> str:
     try:
-        if not path.is_file():  # Reading from a pipe would block.
-            return ""
-        with path.open("rb") as stream:
-            return stream.read(FILE_BYTES).decode("utf-8", "replace")
+        return read_regular(path, FILE_BYTES).decode("utf-8", "replace")
     except (OSError, ValueError):
         return ""
 

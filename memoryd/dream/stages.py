@@ -16,6 +16,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 from memoryd.citations.check import CitationCheck, CodeState, overall
+from memoryd.core.files import read_regular
 from memoryd.core.ledger import FileState
 from memoryd.core.text import token_count
 from memoryd.core.types import (
@@ -575,7 +576,7 @@ class _FileReader:
         if self._reads <= 0:
             return None
         self._reads -= 1
-        sketch = f"{_BY_SIZE}{stat.st_size}" if stat.st_size > MAX_BYTES else sketch_of(place.read_bytes())
+        sketch = f"{_BY_SIZE}{stat.st_size}" if stat.st_size > MAX_BYTES else sketch_of(read_regular(place, MAX_BYTES))
         return FileState(stat.st_size, stat.st_mtime_ns, sketch)
 
 

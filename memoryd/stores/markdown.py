@@ -18,6 +18,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TypeVar
 
@@ -29,6 +30,7 @@ from memoryd.core.errors import BrokenFileError, IndexDamagedError, InputError, 
 from memoryd.core.files import (
     STAGED,
     create_exclusive,
+    files_below,
     locked,
     make_private_dir,
     replace_all,
@@ -111,8 +113,8 @@ class Trash:
                 yield memory_file.read(path.read_bytes(), str(path), relative, 0).item
 
     def _copies(self, pattern: str) -> Iterator[tuple[Path, str]]:
-        for path in sorted(self._folder.rglob(pattern)):
-            if path.is_file():
+        for path in sorted(files_below(self._folder)):
+            if fnmatchcase(path.name, pattern) and path.is_file():
                 yield path, _NUMBER.sub(SUFFIX, path.relative_to(self._folder).as_posix())
 
     def _id(self, path: Path, relative: str) -> str:

@@ -66,30 +66,33 @@ def scan(root: Path, under: str = "") -> ScanResult:
         if is_memory_path(under) or (start.is_symlink() and start.is_dir() and not start.name.startswith(".")):
             _note(seen, start, under, root.resolve())
         return seen
-    _walk(str(start), f"{under}/" if under else "", seen, root.resolve())
+    real_root = root.resolve()
+    waiting = [(str(start), f"{under}/" if under else "")]
+    while waiting:  # A recursion would fail on a thousand nested folders.
+        folder, prefix = waiting.pop()
+        for entry in _entries(folder):
+            relative = prefix + entry.name
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append((entry.path, f"{relative}/"))
+            else:
+                _visit(entry, relative, seen, real_root)
     return seen
 
 
-def _walk(folder: str, prefix: str, seen: ScanResult, real_root: Path) -> None:
+def _entries(folder: str) -> list[os.DirEntry[str]]:
+    """Return the entries that are not hidden."""
     try:
         with os.scandir(folder) as entries:
-            found = list(entries)
+            return [entry for entry in entries if not entry.name.startswith(".")]
     except (FileNotFoundError, NotADirectoryError):
-        return
+        return []
     except OSError as error:
         log.warning("Can't look into %s: %s", folder, error.strerror)
-        return
-    for entry in found:
-        _visit(entry, prefix, seen, real_root)
+        return []
 
 
-def _visit(entry: os.DirEntry[str], prefix: str, seen: ScanResult, real_root: Path) -> None:
-    if entry.name.startswith("."):
-        return
-    relative = prefix + entry.name
-    if entry.is_dir(follow_symlinks=False):
-        _walk(entry.path, f"{relative}/", seen, real_root)
-    elif is_memory_name(entry.name) and entry.is_file(follow_symlinks=False) and relative.isascii():
+def _visit(entry: os.DirEntry[str], relative: str, seen: ScanResult, real_root: Path) -> None:
+    if is_memory_name(entry.name) and entry.is_file(follow_symlinks=False) and relative.isascii():
         try:
             seen.stamps[relative] = stamp_of(entry.stat())
         except OSError as error:  # The file was just deleted.

@@ -21,7 +21,7 @@ from memoryd.clients.gemini_log import folder_of
 from memoryd.core.clock import from_iso
 from memoryd.core.db import read_only
 from memoryd.core.errors import BrokenFileError, InputError, StoreError
-from memoryd.core.files import open_regular, read_regular
+from memoryd.core.files import files_below, open_regular, read_regular
 from memoryd.core.text import one_line, shorten
 from memoryd.core.types import Kind, Polarity
 from memoryd.daydream.offline.acts import is_negative
@@ -313,6 +313,10 @@ def _markdown_files(folder: Path) -> list[Path]:
     return sorted(found)
 
 
+def _files_ending(folder: Path, suffix: str) -> list[Path]:
+    return sorted(path for path in files_below(folder) if path.suffix == suffix)
+
+
 # mem0: what `get_all` returns as JSON, or the database of changes that it keeps locally
 
 
@@ -504,7 +508,7 @@ def read_cursor(path: Path) -> Reading:
     top = path if path.is_dir() else path.parent
     while top.name in ("rules", ".cursor") and top != top.parent:
         top = top.parent
-    found = [path] if path.is_file() else [*sorted((top / ".cursor" / "rules").rglob("*.mdc")), top / ".cursorrules"]
+    found = [path] if path.is_file() else [*_files_ending(top / ".cursor" / "rules", ".mdc"), top / ".cursorrules"]
     for file in found:
         if not file.is_file():
             continue

@@ -20,7 +20,7 @@ from memoryd.clients.claude_code import logs_below
 from memoryd.clients.registry import CLAUDE_CODE, CLIENTS
 from memoryd.core.codec import item_digest, item_from_dict
 from memoryd.core.errors import BrokenFileError, InputError
-from memoryd.core.files import open_regular
+from memoryd.core.files import files_below, open_regular
 from memoryd.core.project import ProjectRegistry
 from memoryd.core.protocols import Clock
 from memoryd.core.text import digest, keywords, normalise, shorten
@@ -205,7 +205,7 @@ def import_claude_memory(service: Orchestrator, registry: ProjectRegistry, folde
             left_out.append({"path": str(memory), "reason": reason})
             continue
         project = registry.resolve(cwd).id
-        for path in sorted(memory.rglob("*.md")):
+        for path in sorted(path for path in files_below(memory) if path.suffix == ".md"):
             counts["files"] += 1
             items, reason = _read_file(path, memory, project, clock.now())
             if reason:

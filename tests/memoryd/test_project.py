@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from memoryd.core.files import read_regular
 from memoryd.core.project import ProjectRegistry, normalise_remote
 
 
@@ -101,6 +102,19 @@ def test_a_folder_without_git_is_its_real_path(registry: ProjectRegistry, tmp_pa
     (tmp_path / "plain").mkdir()
     (tmp_path / "link").symlink_to(tmp_path / "plain")
     assert registry.resolve(tmp_path / "link").id == registry.resolve(tmp_path / "plain").id
+
+
+def test_a_git_file_of_any_size_costs_no_more_than_its_beginning(
+    registry: ProjectRegistry, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    monkeypatch.setattr("memoryd.core.project.read_regular", lambda path, limit: read.append(limit) or read_regular(path, limit))
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    with (folder / ".git").open("wb") as stream:
+        stream.truncate(3_000_000_000)
+    assert registry.resolve(folder).name == "shop"
+    assert read and max(read) <= 1_000_000
 
 
 def test_a_folder_that_is_gone_still_resolves(registry: ProjectRegistry, tmp_path: Path) -> None:

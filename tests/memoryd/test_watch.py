@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -10,6 +12,7 @@ import pytest
 from memoryd.core.errors import StoreError
 from memoryd.daemon import watch
 from memoryd.daemon.watch import MemoryWatcher
+from tests.deep_folders import unnest
 
 LIMIT = 60.0
 
@@ -174,3 +177,58 @@ def test_reading_the_folder_gives_no_events(folder: Path, watcher: MemoryWatcher
     assert watcher._on_change.wait_for(lambda paths: folder / "last.md" in paths)  # type: ignore[attr-defined]
     assert not {"opened", "closed_no_write"} & set(seen)
     assert "created" in seen
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such folders")
+@pytest.mark.parametrize("when", ["before", "while"])
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_changes_are_noticed_beside_more_folders_in_folders_than_the_observer_can_bear(folder: Path, when: str) -> None:
+    # In a process of its own, since the observer's thread, which all watchers share, may end.
+    code = """
+import sys, threading
+from pathlib import Path
+from memoryd.daemon import watch
+from tests.deep_folders import NAME, nest
+from tests.memoryd.test_watch import Receiver
+folder, when = Path(sys.argv[1]), sys.argv[2]
+watch.REPORT_SECONDS = watch._RESCAN_SECONDS = 0.05
+receiver = Receiver()
+if when == "before":
+    nest(folder)
+watcher = watch.MemoryWatcher(folder, receiver, settle_seconds=0.02)
+watcher.start()
+if when == "while":
+    nest(folder.parent)
+    (folder.parent / NAME).rename(folder / NAME)
+    receiver.wait_for(lambda paths: folder / NAME in paths)
+(folder / "new.md").write_text("x")
+seen = receiver.wait_for(lambda paths: folder / "new.md" in paths or folder in paths)
+watcher.stop()
+print("noticed" if seen else "missed")
+"""
+    try:
+        run = subprocess.run([sys.executable, "-c", code, str(folder), when], capture_output=True, text=True, timeout=LIMIT * 3)
+    finally:
+        unnest(folder)
+    assert run.stdout == "noticed\n", run.stderr
+
+
+def test_a_folder_that_the_system_refuses_to_watch_is_reported_again_and_again(
+    folder: Path, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(28, "inotify watch limit reached")
+
+    monkeypatch.setattr("watchdog.observers.api.BaseObserver.schedule", refuse)
+    monkeypatch.setattr(watch, "REPORT_SECONDS", 0.01)
+    monkeypatch.setattr(watch, "_RESCAN_SECONDS", 0.01)
+    watcher = MemoryWatcher(folder, receiver, settle_seconds=0.01)
+    watcher.start()
+    try:
+        assert receiver.wait_for(lambda _: len(receiver.calls) >= 3)
+    finally:
+        watcher.stop()
+    assert receiver.paths == {folder}
+    assert [record.getMessage() for record in caplog.records if "Can't watch" in record.getMessage()] == [
+        f"Can't watch {folder}: inotify watch limit reached. Edits are found within 0 seconds."
+    ]

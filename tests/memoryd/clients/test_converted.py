@@ -27,7 +27,7 @@ def test_what_was_said_while_memory_was_off_is_passed_over_without_opening_the_l
 ) -> None:
     log.prompt("Never read this.")
     with monkeypatch.context() as patched:
-        patched.setattr(Path, "open", lambda *_arguments: pytest.fail("the log was opened"))
+        patched.setattr("memoryd.core.files.regular_handle", lambda *_arguments: pytest.fail("the log was opened"))
         cursor = cursor_at_end(str(log.path), "s")
     assert cursor is not None
     log.prompt("Memory is on again.")

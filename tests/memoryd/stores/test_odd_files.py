@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,6 +11,8 @@ import pytest
 
 from memoryd.core.types import Query
 from memoryd.stores.markdown import MarkdownStore
+from memoryd.stores.sync import remove_stale_temporaries
+from tests.deep_folders import deep_folders
 from tests.memoryd.stores.markdown_samples import open_store
 
 
@@ -106,6 +109,21 @@ def test_the_watcher_is_notified_of_the_odd_file_itself(tmp_path: Path, odd: str
     assert contents(store) == []
     assert len(store.broken()) == 1
     store.close()
+
+
+def test_a_note_beside_any_number_of_folders_in_folders_is_taken_in(tmp_path: Path) -> None:
+    folder = tmp_path / "memories"
+    folder.mkdir()
+    store = open_store(tmp_path)
+    with deep_folders(folder):
+        (folder / "good.md").write_text("A good note by hand.")
+        store.sync()
+        assert contents(store) == ["A good note by hand."]
+        store.close()
+        assert remove_stale_temporaries(folder, time.time()) == 0
+        reopened = open_store(tmp_path)
+        assert reopened.sync().changed == ()
+        reopened.close()
 
 
 def test_a_note_with_a_line_break_in_its_name_is_a_note(tmp_path: Path) -> None:
