@@ -59,11 +59,16 @@ def home_folder(env: "Mapping[str, str]") -> str:
     return os.path.abspath(os.path.expanduser(chosen))
 
 
+def at_once(path: str, flags: int) -> int:
+    """Open a file without waiting, even if it is a pipe. Its content is None while nobody writes to it."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 def connect(home: str, seconds: float) -> "_socket.socket":
     """Return a socket connected to the daemon. Raises NoDaemonError or BusyError."""
     try:
-        with open(os.path.join(home, "run", "endpoint"), "rb") as stream:
-            kind, _, rest = stream.read(4096).strip().partition(b" ")
+        with open(os.path.join(home, "run", "endpoint"), "rb", opener=at_once) as stream:
+            kind, _, rest = (stream.read(4096) or b"").strip().partition(b" ")
         if kind == b"unix":
             return _connect_unix(rest, seconds)
         if kind == b"tcp":

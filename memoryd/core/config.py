@@ -19,6 +19,7 @@ from typing import Any
 import orjson
 
 from memoryd.core.errors import ConfigError
+from memoryd.core.files import read_regular
 from memoryd.core.paths import Paths
 
 FIX_TOML = "Fix the TOML or delete the file."
@@ -339,9 +340,12 @@ def check_name(name: str, where: str) -> None:
     raise ConfigError(f"{where}: there is no setting '{name}'.", fix=f"{hint}Known: {', '.join(KEYS)}.")
 
 
+MAX_FILE_BYTES = 1_000_000
+
+
 def _from_file(path: Path) -> dict[str, Any]:
     try:
-        text = path.read_text("utf-8")
+        text = read_regular(path, MAX_FILE_BYTES).decode("utf-8")
     except FileNotFoundError:
         return {}
     except (UnicodeDecodeError, OSError) as error:
@@ -352,7 +356,7 @@ def _from_file(path: Path) -> dict[str, Any]:
 def _from_toml(text: str, where: str) -> dict[str, Any]:
     try:
         values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # Also a number of thousands of digits, and lists that are nested too deeply.
         raise ConfigError(f"{where} can't be read: {error}", fix=FIX_TOML) from error
     for name in values:
         check_name(name, where)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memoryd.core.errors import DaemonError
-from memoryd.core.files import make_private_dir, write_atomic
+from memoryd.core.files import make_private_dir, read_regular, write_atomic
 from memoryd.core.paths import Paths
 from memoryd.core.text import digest
 
@@ -28,6 +28,7 @@ MAX_SOCKET_PATH_BYTES = 100  # The limit is 104 bytes on macOS and 108 on Linux,
 LOOPBACK = "127.0.0.1"
 NONCE_BYTES = 16
 MAX_PROOF_BYTES = 256
+MAX_ENDPOINT_BYTES = 4_096
 _MODULES = frozenset({b"memoryd.daemon", b"memoryd.server"})
 BACKLOG = 1024  # Large enough for a burst of hooks.
 
@@ -63,7 +64,7 @@ def parse_endpoint(line: str) -> Endpoint:
 def read_endpoint(paths: Paths) -> Endpoint | None:
     """Return the running daemon's endpoint, or None. Raises DaemonError if the file is malformed."""
     try:
-        line = paths.endpoint.read_text("utf-8")
+        line = read_regular(paths.endpoint, MAX_ENDPOINT_BYTES).decode("utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, UnicodeDecodeError) as error:
@@ -165,6 +166,16 @@ def _private_temporary(paths: Paths) -> Path:
     if stat.S_ISDIR(seen.st_mode) and seen.st_uid == os.getuid() and stat.S_IMODE(seen.st_mode) == 0o700:
         return folder
     return Path(tempfile.mkdtemp(prefix="memoryd-"))
+
+
+def published(paths: Paths, endpoint: Endpoint) -> tuple[object, ...]:
+    """Return what identifies the endpoint file and the socket. It changes if either is replaced or written to. Raises OSError.
+
+    No file is opened, because a lack of open files must not look like a missing one.
+    """
+    file = paths.endpoint.stat()
+    link = Path(endpoint.path).stat() if endpoint.path else file
+    return file.st_dev, file.st_ino, file.st_size, file.st_mtime_ns, link.st_dev, link.st_ino
 
 
 def publish(paths: Paths, endpoint: Endpoint) -> None:

@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ from memoryd.core.paths import Paths
 from memoryd.daemon.connection import Connections
 from memoryd.daemon.contract import ApiLike, Slot
 from memoryd.daemon.core import Core
-from memoryd.daemon.endpoint import BACKLOG, Endpoint, daemons_of, holder_pid, listen, publish, withdraw
+from memoryd.daemon.endpoint import BACKLOG, Endpoint, daemons_of, holder_pid, listen, publish, published, withdraw
 from memoryd.daemon.logs import start_log, stop_log
 from memoryd.daemon.schedule import Scheduler
 from memoryd.daemon.threads import in_thread
@@ -151,6 +152,7 @@ class _Daemon:
         connections = Connections(self._core, endpoint)
         server = await _serve(connections, listener)
         publish(self._paths, endpoint)
+        self._is_found = partial(_is_found, self._paths, endpoint, published(self._paths, endpoint))
         self._core.listening = endpoint.public()
         self._catch_signals()
         _logger.info("memoryd %s is listening on %s (pid %d)", __version__, endpoint.public(), os.getpid())
@@ -294,14 +296,18 @@ class _Daemon:
                 return
 
     async def _watch_home(self) -> None:
-        """Shut down when the home folder or the installation is gone, because clients can no longer find this daemon."""
-        while not (why := self._why_displaced()):
+        """Shut down when the home folder, installation or socket is gone, because clients can no longer find this daemon."""
+        while not (why := self._why_displaced() or self._why_unreachable()):
             await asyncio.sleep(HOME_CHECK_SECONDS)
             if self._scheduler.follow_clock():
                 _logger.info("the clock was changed; rescheduling recurring work")
                 self._core.worker.wake()
         self._displaced = True
         self._stop(why)
+
+    def _why_unreachable(self) -> str:
+        """Return why clients can't find this daemon, or "". What cleans up temporary folders may delete the socket."""
+        return "" if self._is_found() else "its socket or its endpoint file was deleted or changed"
 
     def _why_displaced(self) -> str:
         """Return why this daemon must stop, or "". Its lock is valid only while the path leads to the locked file."""
@@ -379,6 +385,15 @@ def _on_loop_fault(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> 
         _logger.warning("can't accept connections for now: %s", error)
     else:
         loop.default_exception_handler(context)
+
+
+def _is_found(paths: Paths, endpoint: Endpoint, before: tuple[object, ...]) -> bool:
+    try:
+        return published(paths, endpoint) == before
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
 
 
 def too_little() -> str:

@@ -282,6 +282,15 @@ def test_a_hook_that_is_killed_while_it_writes_leaves_no_half_record(hooks: Hook
 
 
 @pytest.mark.parametrize("event", EVENTS)
+def test_a_pipe_in_place_of_the_endpoint_file_keeps_no_hook_waiting(hooks: Hooks, event: str) -> None:
+    (hooks.home / "run").mkdir(parents=True)
+    os.mkfifo(hooks.home / "run" / "endpoint")
+    hooks.run(event)
+    wait_for_start(hooks)
+    assert "starting a daemon" in hooks.log()
+
+
+@pytest.mark.parametrize("event", EVENTS)
 def test_after_an_uninstall_a_hook_of_a_running_session_does_nothing(hooks: Hooks, event: str) -> None:
     (hooks.plugin / ".orphaned_at").write_text("1795910491682")
     for gone in ("", str(hooks.data / "gone")):

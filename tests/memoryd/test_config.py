@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import orjson
@@ -67,3 +69,17 @@ def test_the_vendors_key_is_used_for_the_vendor_only(tmp_path: Path) -> None:
     assert openai_key(load_settings(home), env) == "router"
     assert openai_key(load_settings({**home, "MEMORYD_OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}), env) == "openai"
     assert openai_key(load_settings({**home, "MEMORYD_OPENAI_API_KEY": "own"}), env) == "own"
+
+
+@pytest.mark.parametrize("text", ["x = " + "[" * 100_000, "tool_budget = " + "9" * 5_000, "a = " + "{b=" * 50_000])
+def test_a_config_file_that_toml_s_own_reader_fails_on_is_refused_like_any_other(tmp_path: Path, text: str) -> None:
+    (tmp_path / "config.toml").write_text(text)
+    with pytest.raises(ConfigError, match=r"config\.toml"):
+        load_settings({"MEMORYD_HOME": str(tmp_path)})
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such pipes")
+def test_a_pipe_in_place_of_the_config_file_is_refused(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "config.toml")
+    with pytest.raises(ConfigError, match="not a regular file"):
+        load_settings({"MEMORYD_HOME": str(tmp_path)})

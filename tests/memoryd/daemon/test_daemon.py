@@ -9,6 +9,7 @@ import os
 import shutil
 import socket
 import stat
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -631,3 +632,26 @@ def test_accepting_without_open_files_is_reported_in_one_line(caplog: pytest.Log
     _on_loop_fault(loop, context)
     loop.close()
     assert [record.exc_info for record in caplog.records] == [None]
+
+
+@pytest.mark.parametrize("listen", ["unix", "tcp"])
+@pytest.mark.parametrize("what", ["socket", "endpoint", "changed endpoint"])
+def test_a_daemon_that_clients_can_no_longer_find_ends(run: Callable[..., Any], listen: str, what: str) -> None:
+    with run(listen=listen) as daemon:
+        endpoint = read_endpoint(daemon.paths)
+        assert endpoint is not None
+        if what == "changed endpoint":
+            daemon.paths.endpoint.write_bytes(b"\xff\xfe\x00")
+        else:
+            (Path(endpoint.path) if what == "socket" and endpoint.path else daemon.paths.endpoint).unlink()
+        daemon.thread.join(HANGS_SECONDS)
+        assert not daemon.thread.is_alive() and daemon.code == 0 and daemon.api.closed
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such pipes")
+def test_a_pipe_in_place_of_the_endpoint_file_keeps_no_command_waiting(tmp_path: Path) -> None:
+    paths = Paths(tmp_path)
+    paths.run.mkdir()
+    os.mkfifo(paths.endpoint)
+    with pytest.raises(DaemonError):
+        read_endpoint(paths)
