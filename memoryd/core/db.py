@@ -118,6 +118,12 @@ class Database:
             self._connection.close()
             raise
 
+    def foreign(self, step: str) -> StoreError:
+        """Return the error for a migration that this version doesn't know."""
+        if self._durable:
+            return StoreError(f"{self.path} was created by a newer version of memoryd (step {step}).", fix="Update memoryd.")
+        return IndexDamagedError(f"{self.path} is damaged or newer: unknown step {step}", fix=_fix_for(self.path, durable=False))
+
     def _prepare(self, extensions: Sequence[str], durable: bool, checked: bool) -> None:
         with self._translated():
             self._connection.set_busy_timeout(int(WAIT_SECONDS * 1000))
@@ -390,13 +396,13 @@ class Migrations:
         """Run pending migrations and return their names.
 
         Raises:
-            StoreError: The database was written by a newer version.
+            StoreError: The database was written by a newer version. A derived one counts as damaged, because it can be rebuilt.
         """
         with db.transaction():
             db.execute(_RECORD)
             done = {row[0] for row in db.execute("SELECT name FROM _migrations")}
         if unknown := sorted(done - set(self._steps)):
-            raise StoreError(f"{db.path} was created by a newer version of memoryd (step {unknown[0]}).", fix="Update memoryd.")
+            raise db.foreign(unknown[0])
         missing = [name for name in self._steps if name not in done]
         for name in missing:
             self._apply_one(db, name)

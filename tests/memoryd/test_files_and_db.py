@@ -214,6 +214,13 @@ def test_a_database_of_a_newer_version_is_refused(tmp_path: Path) -> None:
         schema("one").apply(db)
 
 
+def test_an_index_with_an_unknown_step_is_rebuilt_as_a_page_copied_to_the_wrong_place_looks_like_one(tmp_path: Path) -> None:
+    db = Database(tmp_path / "x.db", durable=False)
+    schema("one", "mem_2683966703c7").apply(db)
+    with pytest.raises(IndexDamagedError, match="unknown step mem_2683966703c7"):
+        schema("one").apply(db)
+
+
 def test_a_private_folder_may_be_made_twice(tmp_path: Path) -> None:
     assert make_private_dir(tmp_path / "a") == make_private_dir(tmp_path / "a")
 
