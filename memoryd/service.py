@@ -94,6 +94,7 @@ class Orchestrator:
         self._ledger = ledger
         self._manual_edits = ManualEdits(ledger)
         self._writing = threading.RLock()
+        self._keeping = threading.RLock()
         self._unlinked: dict[str, None] = {}
         self._rebuilt: list[str] = []
         self.revision = 0
@@ -303,6 +304,13 @@ class Orchestrator:
     def writing(self) -> AbstractContextManager[object]:
         """Block all other writers in this process during a `with` block. Readers continue."""
         return self._writing
+
+    def keeping(self) -> AbstractContextManager[object]:
+        """Let no other statement be compared with the memories until this one is written.
+
+        Otherwise, a statement that arrives twice at once would be new both times. Other writes need not wait.
+        """
+        return self._keeping
 
     def write(self, item: MemoryItem) -> str:
         """Store the item in the Markdown files, then in the indexes. Return its id."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
@@ -410,6 +411,10 @@ SHARED_WITH_RETRACTION = 2
 class KeepingStore(MemoryStore, Protocol):
     """The service interface required by Reconciler: find similar memories, and close replaced ones."""
 
+    def keeping(self) -> AbstractContextManager[object]:
+        """Let no other statement be compared with the memories until this one is written."""
+        ...
+
     def near(self, content: str, *, project: str, k: int = 8) -> list[MemoryItem]:
         """Return memories that may have the same or the opposite meaning, nearest first. They may have any status."""
         ...
@@ -468,6 +473,10 @@ class Reconciler:
             pinned: Whether to pin the memory.
             id: The id of the new memory. A candidate that becomes a memory keeps its file this way.
         """
+        with self._store.keeping():
+            return self._keep(candidate, passage, pinned=pinned, id=id)
+
+    def _keep(self, candidate: Candidate, passage: Passage, *, pinned: bool, id: str) -> Outcome:
         latest = self._clock.now() + SKEW
         ahead = candidate.at is not None and candidate.at > latest
         if ahead:  # The clock was wrong, so the time of the statement is unknown.

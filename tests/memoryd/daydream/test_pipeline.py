@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -40,6 +41,9 @@ class FakeStore:
     def __init__(self, tick: Callable[[], None] = lambda: None) -> None:
         self.items: dict[str, MemoryItem] = {}
         self.tick = tick
+
+    def keeping(self) -> AbstractContextManager[object]:
+        return nullcontext()
 
     def write(self, item: MemoryItem) -> str:
         self.tick()
