@@ -126,7 +126,8 @@ def _text_of(target: Path) -> str:
     try:
         return read_regular(target, MAX_RULES_FILE).decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{target} can't be read: {error}", fix="Name a text file.") from error
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{target} can't be read: {reason}.", fix="Name a text file.") from error
 
 
 def _is_users(item: MemoryItem) -> bool:

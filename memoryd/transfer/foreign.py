@@ -7,10 +7,12 @@ leaves out, and survives records of later versions: unknown fields are ignored.
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,9 +34,12 @@ from memoryd.stores import front_matter
 MAX_FILE = 4_000_000
 MAX_JSON = 200_000_000
 MAX_FILES = 100_000
+MAX_DIGITS = 18
 MAX_STATEMENT = 4_000
 LONG_NOTE = 1_500
 SHORTEST = 3
+NO_TEXT = "it has no text"
+IS_LINK = "it is a link, and links are not followed"
 RULES_FILES = ("CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md", "AGENTS.md", "AGENTS.override.md", "GEMINI.md")
 _HIDDEN_FOLDERS = frozenset({"node_modules", "templates", "_templates"})
 _SQLITE = b"SQLite format 3\0"
@@ -44,6 +49,9 @@ _OBSERVATION = re.compile(r"\[(?P<category>[^\[\]()\n]{1,60})\]\s+(?P<text>\S.*)
 _RELATION = re.compile(r"(?P<type>[\w -]{1,60}?)\s*\[\[(?P<target>[^\]\n]{1,200})\]\]")
 _CONTEXT = re.compile(r"\s*\((?P<context>[^()\n]{1,300})\)\s*$")
 _TASK_REFERENCE = re.compile(r"(?:\s*\[Task \d{1,3}\])+\s*$")
+# An escaped backslash, a character in two halves, or half a character.
+_ESCAPE = re.compile(r"\\\\|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(?P<half>\\u[dD][89a-fA-F][0-9a-fA-F]{2})")
+_LISTS = ("results", "memories", "items", "data")  # Where a JSON file has its records, if it isn't a list itself.
 _CWD = re.compile(r"\bcwd=(?P<folder>[^;,\s]{1,400})")
 _KIND_OF_CATEGORY: Mapping[str, Kind] = {
     **dict.fromkeys(("decision", "decisions", "choice"), Kind.DECISION),
@@ -91,6 +99,7 @@ class LeftOut:
 
 
 Reading = Iterator[Found | LeftOut]
+Record = dict[str, Any] | LeftOut
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +126,7 @@ def read_claude_mem(path: Path) -> Reading:
     for row in _rows(path, "observations", columns):
         content = _observation(row)
         if not content:
-            yield LeftOut(f"{path}#observation-{row['id']}", "it has no text")
+            yield LeftOut(f"{path}#observation-{row['id']}", NO_TEXT)
             continue
         yield Found(
             content,
@@ -268,7 +277,7 @@ def _notes(folder: Path) -> Iterator[tuple[Path, _Note | LeftOut]]:
 
 def _note_of(file: Path) -> _Note | LeftOut:
     if file.is_symlink():
-        return LeftOut(str(file), "it is a link, and links are not followed")
+        return LeftOut(str(file), IS_LINK)
     try:
         values, body = _document(file)
         written = datetime.fromtimestamp(file.stat().st_mtime, UTC)
@@ -276,8 +285,8 @@ def _note_of(file: Path) -> _Note | LeftOut:
         return LeftOut(str(file), error.problem)
     except OSError as error:
         return LeftOut(str(file), f"it can't be read: {error.strerror}")
-    if not body.strip():
-        return LeftOut(str(file), "it has no text")
+    if not any(statements(body)):
+        return LeftOut(str(file), NO_TEXT)
     at = _moment(values.get("created") or values.get("date")) or written
     tags, aliases = tuple(_texts(values.get("tags")))[:8], tuple(_texts(values.get("aliases")))[:4]
     return _Note(body, _line(values.get("title")), tags, aliases, at, _line(values.get("description")))
@@ -328,10 +337,13 @@ _MEM0_TIMES = ("updated_at", "updatedAt", "created_at", "createdAt")
 def read_mem0(path: Path) -> Reading:
     """Read memories of mem0 from a file with the result of `get_all`, or from its history database."""
     for number, record in enumerate(_mem0_history(path) if _is_database(path) else _records(path), 1):
+        if isinstance(record, LeftOut):
+            yield record
+            continue
         content = _line(record.get("memory") or record.get("data") or record.get("text") or record.get("content"))
         key = str(record.get("id") or number)
         if not content:
-            yield LeftOut(f"{path}#{key}", "it has no text")
+            yield LeftOut(f"{path}#{key}", NO_TEXT)
             continue
         metadata = record.get("metadata") if isinstance(record.get("metadata"), Mapping) else {}
         assert isinstance(metadata, Mapping)
@@ -376,8 +388,11 @@ def read_letta(path: Path) -> Reading:
         label = str(block.get("label") or block.get("name") or f"block-{number}")
         yield from _letta_block(label, str(block.get("value") or ""), _line(block.get("description")), f"{path}#{label}")
     passages = _entries(whole, "passages") or _entries(whole, "archival_memory")
-    passages = passages or (_records(path) if isinstance(whole, list) and not blocks else [])
-    for number, passage in enumerate(passages, 1):
+    found: Sequence[Record] = passages or (_records(path) if isinstance(whole, list) and not blocks else [])
+    for number, passage in enumerate(found, 1):
+        if isinstance(passage, LeftOut):
+            yield passage
+            continue
         if text := _line(passage.get("text") or passage.get("content")):
             key = str(passage.get("id") or f"passage-{number}")
             yield Found(
@@ -428,13 +443,9 @@ def read_codex(path: Path) -> Reading:
         folders = (path / "memories", path / "memories_v2", path)
         files = [folder / name for folder in folders for name in ("MEMORY.md", "memory_summary.md")]
         files += [path / name for name in ("AGENTS.md", "AGENTS.override.md")]
+    readers = {"MEMORY.md": _codex_handbook, "memory_summary.md": _codex_summary}
     for file in filter(Path.is_file, files):
-        if file.name == "MEMORY.md":
-            yield from _codex_handbook(file)
-        elif file.name == "memory_summary.md":
-            yield from _codex_summary(file)
-        else:
-            yield from _rules_of(file)
+        yield from _apart(file, readers.get(file.name, _rules_of))
 
 
 def _codex_summary(file: Path) -> Reading:
@@ -477,13 +488,18 @@ def read_gemini(path: Path) -> Reading:
     notes = sorted((path / "tmp").glob("*/memory")) if path.is_dir() else []
     if not file.is_file() and not notes:
         raise InputError(f"There is no {file}.", fix="Name GEMINI.md or the folder that contains it.")
-    for statement in statements(_document(file)[1]) if file.is_file() else ():
+    if file.is_file():
+        yield from _apart(file, _gemini_rules)
+    for folder in notes:
+        yield from _gemini_notes(folder)
+
+
+def _gemini_rules(file: Path) -> Reading:
+    for statement in statements(_document(file)[1]):
         if statement.headings and statement.headings[-1].casefold() == _GEMINI_SECTION:
             yield Found(statement.text, statement.text, str(file), Kind.FACT)
         else:
             yield _rule(statement, file, "")
-    for folder in notes:
-        yield from _gemini_notes(folder)
 
 
 def _gemini_notes(folder: Path) -> Reading:
@@ -510,19 +526,21 @@ def read_cursor(path: Path) -> Reading:
         top = top.parent
     found = [path] if path.is_file() else [*_files_ending(top / ".cursor" / "rules", ".mdc"), top / ".cursorrules"]
     for file in found:
-        if not file.is_file():
-            continue
         if file.is_symlink():
-            yield LeftOut(str(file), "it is a link, and links are not followed")
-            continue
-        values, body = _document(file)
-        globs = tuple(part.strip() for text in _texts(values.get("globs")) for part in text.split(",") if part.strip())[:8]
-        described = tuple(filter(None, [shorten(_line(values.get("description")), 300)]))
-        for statement in statements(body):
-            text = statement.text
-            key, polarity = f"{file.name}#{text}", _polarity(Kind.RULE, text)
-            keys = tuple(dict.fromkeys((*described, *statement.headings[-1:])))
-            yield Found(text, key, str(file), Kind.RULE, polarity, str(top), entities=globs, keys=keys, tags=("cursor",))
+            yield LeftOut(str(file), IS_LINK)
+        elif file.exists():
+            yield from _apart(file, partial(_cursor_rules, top))
+
+
+def _cursor_rules(top: Path, file: Path) -> Reading:
+    values, body = _document(file)
+    globs = tuple(part.strip() for text in _texts(values.get("globs")) for part in text.split(",") if part.strip())[:8]
+    described = tuple(filter(None, [shorten(_line(values.get("description")), 300)]))
+    for statement in statements(body):
+        text = statement.text
+        key, polarity = f"{file.name}#{text}", _polarity(Kind.RULE, text)
+        keys = tuple(dict.fromkeys((*described, *statement.headings[-1:])))
+        yield Found(text, key, str(file), Kind.RULE, polarity, str(top), entities=globs, keys=keys, tags=("cursor",))
 
 
 # CLAUDE.md, AGENTS.md: rules that the clients give to the model themselves
@@ -535,9 +553,9 @@ def read_rules(path: Path) -> Reading:
         raise InputError(f"There is no CLAUDE.md or AGENTS.md in {path}.", fix="Name the file or its project's folder.")
     for file in found:
         if file.is_symlink():
-            yield LeftOut(str(file), "it is a link, and links are not followed")
+            yield LeftOut(str(file), IS_LINK)
         else:
-            yield from _rules_of(file)
+            yield from _apart(file, _rules_of)
 
 
 def _rules_of(file: Path) -> Reading:
@@ -567,6 +585,16 @@ def _polarity(kind: Kind, text: str) -> Polarity:
     if kind is not Kind.RULE:
         return Polarity.KNOW
     return Polarity.DONT if is_negative(text[:600]) else Polarity.DO
+
+
+def _apart(file: Path, read: Callable[[Path], Reading]) -> Reading:
+    """Read one file of several. If it can't be read, only this file is left out."""
+    try:
+        yield from read(file)
+    except BrokenFileError as error:
+        yield LeftOut(str(file), error.problem)
+    except OSError as error:
+        yield LeftOut(str(file), f"it can't be read: {error.strerror}")
 
 
 # Values
@@ -611,29 +639,65 @@ def _json(path: Path) -> Any:
     try:
         if path.stat().st_size > MAX_JSON:
             raise InputError(f"{path} is larger than {MAX_JSON // 1_000_000} MB.", fix="Split the file.")
-        with open_regular(path) as stream:
-            return orjson.loads(stream.read(MAX_JSON))
-    except (OSError, orjson.JSONDecodeError) as error:
+        return _parsed(read_regular(path, MAX_JSON))
+    except OSError as error:
+        raise InputError(f"{path} can't be read: {error.strerror}.", fix="Check the path.") from error
+    except ValueError as error:
         raise InputError(f"{path} can't be read as JSON: {error}", fix="Check the path and export again.") from error
 
 
-def _records(path: Path) -> list[dict[str, Any]]:
+def _parsed(data: bytes) -> Any:
+    """Parse JSON. Half a character, or a number of any length, as other programs write them, costs only itself.
+
+    Raises ValueError if the text is not JSON.
+    """
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        text = _ESCAPE.sub(lambda found: "\\ufffd" if found["half"] else found[0], data.decode("utf-8", "replace"))
+        try:
+            return json.loads(text, parse_int=_integer)
+        except (ValueError, RecursionError):
+            raise error from None
+
+
+def _integer(digits: str) -> float:
+    return int(digits) if len(digits) <= MAX_DIGITS else float(digits)
+
+
+def _records(path: Path) -> list[Record]:
     """Return the records of a JSON file: a list, an object with a list, or one object per line."""
     if path.suffix == ".jsonl":
         return _json_lines(path)
     whole = _json(path)
-    if isinstance(whole, list):
-        return [entry for entry in whole if isinstance(entry, dict)]
-    return next((found for name in ("results", "memories", "items", "data") if (found := _entries(whole, name))), [])
+    lists = (whole.get(name) for name in _LISTS) if isinstance(whole, Mapping) else (whole,)
+    found = [entries for entries in lists if isinstance(entries, list)]
+    if not found:
+        raise InputError(f"{path} contains no list of memories.", fix="Check the path and export again.")
+    entries = next(filter(None, found), [])
+    return [_record(entry, f"{path}#{number}") for number, entry in enumerate(entries, 1)]
 
 
-def _json_lines(path: Path) -> list[dict[str, Any]]:
+def _record(entry: Any, where: str) -> Record:
+    return entry if isinstance(entry, dict) else LeftOut(where, "it is not an object")
+
+
+def _json_lines(path: Path) -> list[Record]:
     try:
-        with open_regular(path) as stream:
-            lines = [orjson.loads(line) for line in stream.read(MAX_JSON).splitlines() if line.strip()]
-    except (OSError, orjson.JSONDecodeError) as error:
-        raise InputError(f"{path} can't be read: {error}", fix="Check the path and export again.") from error
-    return [line for line in lines if isinstance(line, dict)]
+        lines = read_regular(path, MAX_JSON).split(b"\n")
+    except OSError as error:
+        raise InputError(f"{path} can't be read: {error.strerror}.", fix="Check the path.") from error
+    found = [_of_line(line, f"{path}:{number}") for number, line in enumerate(lines, 1) if line.strip()]
+    if found and all(isinstance(record, LeftOut) for record in found):
+        raise InputError(f"{path} contains no JSON objects.", fix="Check the path and export again.")
+    return found
+
+
+def _of_line(line: bytes, where: str) -> Record:
+    try:
+        return _record(_parsed(line), where)
+    except ValueError:
+        return LeftOut(where, "it is not JSON")
 
 
 # Formats
@@ -688,7 +752,9 @@ def _is_mem0(path: Path) -> bool:
         return False
     if not path.is_file() or path.suffix not in (".json", ".jsonl"):
         return False
-    return any("memory" in record for record in _records(path)[:20])
+    with contextlib.suppress(InputError):
+        return any(isinstance(record, dict) and "memory" in record for record in _records(path)[:20])
+    return False
 
 
 FORMATS: tuple[Format, ...] = (

@@ -20,7 +20,7 @@ from memoryd.clients.claude_code import logs_below
 from memoryd.clients.registry import CLAUDE_CODE, CLIENTS
 from memoryd.core.codec import item_digest, item_from_dict
 from memoryd.core.errors import BrokenFileError, InputError
-from memoryd.core.files import files_below, open_regular
+from memoryd.core.files import files_below, open_regular, read_regular
 from memoryd.core.project import ProjectRegistry
 from memoryd.core.protocols import Clock
 from memoryd.core.text import digest, keywords, normalise, shorten
@@ -30,7 +30,7 @@ from memoryd.language.entities import find_entities
 from memoryd.recall.governance import restates
 from memoryd.service import Orchestrator
 from memoryd.stores.front_matter import parse
-from memoryd.transfer.foreign import Format, Found, LeftOut
+from memoryd.transfer.foreign import IS_LINK, MAX_FILE, NO_TEXT, Format, Found, LeftOut
 
 BATCH = 500
 SHOWN_LINES = 20
@@ -196,6 +196,8 @@ def import_claude_memory(service: Orchestrator, registry: ProjectRegistry, folde
 
     `left_out` lists each skipped folder and file with the reason.
     """
+    if not folder.is_dir():
+        raise InputError(f"There is no folder {folder}.", fix="Give Claude Code's projects folder, e.g. ~/.claude/projects.")
     counts = {"new": 0, "known": 0, "files": 0}
     left_out: list[dict[str, str]] = []
     for memory in sorted(folder.glob("*/memory")) or ([folder] if (folder / INDEX_FILE).is_file() else []):
@@ -218,22 +220,22 @@ def import_claude_memory(service: Orchestrator, registry: ProjectRegistry, folde
 def _read_file(path: Path, memory: Path, project: str, now: datetime) -> tuple[list[MemoryItem], str]:
     """Return the statements of a file, or why the file was skipped."""
     if path.is_symlink() or not path.resolve().is_relative_to(memory.resolve()):
-        return [], "it is a link, and links are not followed"
+        return [], IS_LINK
     try:
         items = list(_items_of(path, project, now))
     except BrokenFileError as error:
-        return [], error.message
+        return [], error.problem
     except OSError as error:
         return [], f"it can't be read: {error.strerror}"
     if not items:
-        return [], "" if path.name == INDEX_FILE else "it has no text"
+        return [], "" if path.name == INDEX_FILE else NO_TEXT
     return items, ""
 
 
 def _cwd_of(project_folder: Path) -> str:
     """Return the working folder of a Claude Code project folder. It is read from the logs, because the folder's name is lossy."""
     for log in sorted(project_folder.glob("*.jsonl")):
-        with contextlib.suppress(OSError), open_regular(log) as stream:
+        with contextlib.suppress(OSError, orjson.JSONDecodeError), open_regular(log) as stream:
             for _ in range(50):
                 line = stream.readline(MAX_LINE)
                 if not line:
@@ -284,7 +286,10 @@ def _folders_in(folder: Path, slug: str) -> list[Path]:
 
 
 def _items_of(path: Path, project: str, now: datetime) -> Iterator[MemoryItem]:
-    document = parse(path.read_bytes(), str(path))
+    data = read_regular(path, MAX_FILE)
+    if len(data) >= MAX_FILE:
+        raise BrokenFileError(str(path), 1, f"the file is larger than {MAX_FILE // 1_000_000} MB")
+    document = parse(data, str(path))
     values, body = document.values, document.content
     written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     metadata = values.get("metadata")
@@ -330,9 +335,10 @@ def _statements(body: str) -> list[str]:
 def _keep(service: Orchestrator, item: MemoryItem) -> bool:
     same = normalise(item.content)
     query = Query(text=shorten(item.content, 500), project=item.project)
-    if any(normalise(hit.item.content) == same for hit in service.search(query, 8)):
-        return False
-    service.write(item)
+    with service.keeping():
+        if any(normalise(hit.item.content) == same for hit in service.search(query, 8)):
+            return False
+        service.write(item)
     return True
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from memoryd.core.config import Settings
+from memoryd.core.errors import InputError
 from memoryd.core.project import ProjectRegistry
 from memoryd.core.types import Query, Scope, Source
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock
+from memoryd.transfer.foreign import MAX_FILE
 from memoryd.transfer.importing import import_claude_memory, slug_of
 
 
@@ -101,3 +105,27 @@ def test_prose_descriptions_and_scope_are_kept(
     }
     style = items["Writes British English."]
     assert (style.scope, style.source, style.asked_as) == (Scope.USER, Source.IMPORT, ("when writing texts",))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes in folders")
+def test_a_pipe_or_an_endless_note_costs_only_itself(
+    service: Orchestrator, settings: Settings, clock: FakeClock, tmp_path: Path
+) -> None:
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    notes = own_memory(tmp_path / "logs", folder, "z.md", "The kiln is on at six.\n")
+    os.mkfifo(notes / "a.md")
+    (notes / "b.md").write_bytes(b"x" * MAX_FILE)
+    (notes / "c.md").write_bytes(b"\xff\xfe")
+    (notes.parent / "s.jsonl").write_text('{"cwd": "\\ud800"}\n')
+    done = take_in(service, settings, clock, tmp_path / "logs")
+    assert contents(service) == ["The kiln is on at six."]
+    left_out = {Path(entry["path"]).name: entry["reason"] for entry in done["left_out"]}  # type: ignore[attr-defined]
+    assert sorted(left_out) == ["a.md", "b.md", "c.md"] and "larger than" in left_out["b.md"]
+
+
+def test_a_folder_that_does_not_exist_is_an_error(
+    service: Orchestrator, settings: Settings, clock: FakeClock, tmp_path: Path
+) -> None:
+    with pytest.raises(InputError, match="There is no folder"):
+        take_in(service, settings, clock, tmp_path / "nowhere")

@@ -191,7 +191,7 @@ def test_the_markdown_memory_of_letta_code_is_a_folder_of_blocks(desk: Desk, tmp
     (folder / "projects" / "shop.md").write_text("---\nname: Shop\n---\n- Staging is called heron.\n- Prices are in cents.\n")
     done = desk.take_in(folder)
     assert (done["format"], done["kinds"]) == ("letta", {"fact": 2, "preference": 1})
-    assert [entry["path"] for entry in done["left_out"]] == [str(folder / "persona.md")]
+    assert [entry["path"] for entry in done["left_out"]] == [str(folder / "MEMORY.md"), str(folder / "persona.md")]
     whole = desk.call("get_memory", id=desk.memories()["Ada prefers short answers."]["id"])["memory"]
     assert whole["asked_as"] == ["What I know of Ada."] and "human" in whole["tags"]
 
@@ -258,6 +258,54 @@ def test_what_get_all_returns_keeps_time_and_project_and_stays_known_after_a_mov
     file.write_text(json.dumps({"results": [python, javascript]}))
     again = desk.take_in(file)
     assert (again["new"], again["known"]) == (0, 2), "the same record, although it belongs to another project now"
+
+
+@pytest.mark.parametrize("bad", ['"\\ud83d"', "9" * 6000, "[1]", "null", '""', "7"])
+@pytest.mark.parametrize("name", ["memories.json", "memories.jsonl"])
+def test_a_value_that_cannot_be_a_memory_costs_only_itself(desk: Desk, tmp_path: Path, bad: str, name: str) -> None:
+    good = json.dumps({"id": "1", "memory": "The kiln is on at six."})
+    entries = [f'{{"id": "2", "memory": {bad}}}', bad, good]
+    file = tmp_path / name
+    file.write_text("\n".join(entries) if name.endswith("l") else f'{{"results": [{", ".join(entries)}]}}')
+    done = desk.take_in(file, "mem0")
+    assert "The kiln is on at six." in desk.memories()
+    assert done["new"] + len(done["left_out"]) == len(entries)
+
+
+def test_a_character_in_two_escaped_halves_and_an_escaped_backslash_stay_what_they_are(desk: Desk, tmp_path: Path) -> None:
+    file = tmp_path / "memories.json"
+    file.write_text(r'[{"memory": "Folder C:\\ud800 has \ud83d\ude00 and \udfff in it."}]')
+    desk.take_in(file, "mem0")
+    assert list(desk.memories()) == ["Folder C:\\ud800 has \U0001f600 and \ufffd in it."]
+
+
+def test_a_file_without_a_list_of_memories_is_an_error(desk: Desk, tmp_path: Path) -> None:
+    file = tmp_path / "memories.json"
+    for text in ("null", "{}", '{"results": 3}'):
+        file.write_text(text)
+        with pytest.raises(InputError, match="no list of memories"):
+            desk.take_in(file, "mem0")
+    file.write_text('{"results": []}')
+    assert desk.take_in(file, "mem0")["new"] == 0
+
+
+def test_one_file_of_several_that_cannot_be_read_is_left_out(desk: Desk) -> None:
+    rules = desk.folder / ".cursor" / "rules"
+    rules.mkdir(parents=True)
+    (rules / "a.mdc").write_bytes(b"\xff\xfe")
+    (rules / "b.mdc").write_text("Fire the kiln at six.\n")
+    (desk.folder / "AGENTS.md").write_bytes(b"\xff\xfe")
+    (desk.folder / "CLAUDE.md").write_text("Glaze the pots first.\n")
+    for format, text in (("cursor", "Fire the kiln at six."), ("rules", "Glaze the pots first.")):
+        done = desk.take_in(desk.folder, format)
+        assert text in desk.memories() and [entry["reason"] for entry in done["left_out"]] == ["the file is not valid UTF-8"]
+
+
+def test_a_note_of_headings_alone_is_named_as_left_out(desk: Desk, tmp_path: Path) -> None:
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault" / "plan.md").write_text("# Plan\n\n## Later\n")
+    done = desk.take_in(tmp_path / "vault", "obsidian")
+    assert [Path(entry["path"]).name for entry in done["left_out"]] == ["plan.md"]
 
 
 def test_codex_and_gemini_give_their_memories_and_keep_their_rules_known(desk: Desk, tmp_path: Path) -> None:
