@@ -401,12 +401,15 @@ def identifiers(text: str) -> frozenset[str]:
 # Introductory words without content, and words that introduce a correction
 
 _OPENER = later(
-    r"^(?:(?:no|nope|nah|yes|yeah|yep|ok(?:ay)?|so|well|oh|ah|hmm+|hey|hi|hello|great|thanks?(?: you)?|thx|perfect|good|"
+    r"^(?:(?:(?:actually|oh|well|wait),? no|no,? wait|no|nope|nah|yes|yeah|yep|ok(?:ay)?|so|well|oh|ah|hmm+|hey|hi|hello|great|thanks?(?: you)?|thx|perfect|good|"
     r"cool|nice|sure|right|"
     r"sorry|actually|listen|look|again|correct|wrong|exactly|fine|alright|stop|"
     r"leave it|never ?mind|forget it|one more thing|one last thing|another thing|one thing|fyi|note|important|reminder|"
     r"for the record|"
     r"just so you know|to be clear|by the way|btw|and|but|also|please note|"
+    r"correction|(?:scrap|strike|ignore) that|change of plans?|my (?:bad|mistake)|korrektur|planänderung|kommando zurück|"
+    r"vergiss (?:das|es)|changement de plan|oublie ça|corrección|cambio de planes?|olvida eso|correção|mudança de planos?|"
+    r"esquece isso|исправление|поправка|забудь(?: это)?|"
     r"nein|ja|gut|danke|übrigens|ach|also|lass (?:es|gut sein)|lass mal|noch (?:was|etwas|eins)|wichtig|hinweis|und|"
     r"aber|falsch|"
     r"non|oui|merci|au fait|d'ailleurs|bon|alors|laisse(?: tomber)?|et|mais|"
@@ -416,14 +419,15 @@ _OPENER = later(
     r"s'il (?:te|vous) plaît|por cierto|"
     r"por favor|aliás|кстати|пожалуйста|и|но|а)\s+|"
     r"(?:好的?|嗯|对了|那|不对?|不是的?|另外|还有|顺便(?:说一下|提一下|说)?|注意|谢谢|行|算了|"
-    r"不用了)\s*[，,。！!：:、]\s*|请(?=[记以每永始总务]|不要)|"
-    r"(?:いや|いいえ|はい|ちなみに|あと|ありがとう|なお)[、,。]\s*|(?:아니(?:요)?|네|참고로|그리고|고마워)[,.]?\s+)",
+    r"不用了|更正|订正)\s*[，,。！!：:、]\s*|请(?=[记以每永始总务]|不要)|"
+    r"(?:いや|いいえ|はい|ちなみに|あと|ありがとう|なお|訂正)[、,。：:]\s*|(?:아니(?:요)?|네|참고로|그리고|고마워|정정)[,.:]?\s+)",
     re.IGNORECASE,
 )
 _REVISES = later(
-    r"^(?:no|nope|wrong|actually|sorry|final(?:ly)?|correction|rather|nein|falsch|doch nicht|korrektur|non|en fait|"
-    r"correction|faux|"
-    r"en realidad|corrección|não|на самом деле|нет|исправление)\s*[,.:;!—–-]|^(?:不对?|不是的?|错了|更正|"
+    r"^(?:(?:actually|oh|well|wait),? no|no,? wait|no|nope|wrong|actually|sorry|final(?:ly)?|correction|(?:scrap|strike|ignore) that|change of plans?|my (?:bad|mistake)|"
+    r"rather|nein|falsch|doch nicht|korrektur|planänderung|kommando zurück|vergiss (?:das|es)|non|en fait|"
+    r"correction|changement de plan|oublie ça|cambio de planes?|olvida eso|correção|mudança de planos?|faux|"
+    r"en realidad|corrección|não|на самом деле|нет|исправление|поправка)\s*[,.:;!—–-]|^(?:不对?|不是的?|错了|更正|订正|"
     r"最终)[，,。：:！]|^(?:いや|訂正)[、：]|^아니[,.]? ",
     re.IGNORECASE,
 )

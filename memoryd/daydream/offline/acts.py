@@ -58,7 +58,8 @@ _REMEMBER = later(
     r"(?:ricorda(?:ti)?|tieni a mente|onthoud|zapamiętaj)\b(?:\s*(?:di|che|dat|że|,|:))*|"
     r"(?:lembre(?:-se)?(?: de)?|tenha em mente|não (?:se )?esqueça(?: de)?|anote?|guarde)\b(?:\s*(?:que|,|:))*|"
     r"(?:запомни(?:те)?|помни|имей в виду|не забудь|не забывай|учти|запиши)\b(?:\s*(?:что|,|:))*|"
-    r"(?:请?记住|记得|请?记一下|记下来?|别忘了|牢记)[：:，,]?)\s*",
+    r"(?:请?记住|记得|请?记一下|记下来?|别忘了|牢记)[：:，,]?|"
+    r"(?:覚えて(?:おいて)?|忘れないで)(?:ください|ね)?[：:、,]|기억해(?:\s?(?:줘|두세요|둬|주세요))?[：:,.])\s*",
     _I,
 )
 _REMEMBER_AT_END = later(
@@ -173,6 +174,7 @@ _IMPERATIVE = later(
     r"we|nobody|all)\b|kein|nicht|wir|nous|on |nosotros|usamos|мы\b|не\b|我们|不要|别|用|使用)",
     _I,
 )
+_TEAM = later(r"^(?:we|nobody|all|wir|nous|on|nosotros|usamos|мы)\b|^我们", _I)
 _DONT_LASTING = later(
     r"^(?:don'?t|do not|dont|avoid|never)\b.{3,}\b(?:ever|anywhere|at all|under any circumstances?|without (?:asking|my|"
     r"an? |permission|approval|tests?|review)\w*|"
@@ -460,7 +462,10 @@ def _remembered(core: str) -> Act | None:
     if re.match(r"I (?:have|am|need|must|will|want|go|leave)\b|I'(?:m|ll|ve)\b", rest):
         return None
     plain = size(rest) >= 3 or (CJK.search(rest) is not None and len(rest) >= 6)
-    if not plain or moment.is_strictly_momentary(rest) or moment.asks(rest):
+    # "It is on 6000 now" says what has changed. An instruction with "now" is a task.
+    instructs = _IMPERATIVE.match(rest) and not _TEAM.match(rest)
+    lasting = rest if instructs else moment.without_change(rest)
+    if not plain or moment.is_strictly_momentary(lasting) or moment.asks(rest):
         return None
     inner = _strong(rest)
     if inner is not None:

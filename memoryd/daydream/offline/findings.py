@@ -183,9 +183,10 @@ _SPECIFIC = later(
     r"(?<=[一-鿿ぁ-ヿ가-힣])\s?[A-Za-z]\w+|--\w+|\b\w{1,40}-\w{1,40}\b"
 )
 _TAKES_BACK = later(
-    r"\b(?:(?:that|this|it|my(?: \w+){1,3}|the (?:earlier|previous|first)(?: \w+){1,2}) (?:was|is|were|"
-    r"turned out to be) (?:wrong|incorrect|mistaken|not right|a red herring|false)|"
-    r"i was (?:wrong|mistaken)|i misdiagnosed|scratch that|correction:|(?:is|was|were|does|did|do) ?(?:not|"
+    r"\b(?:(?:that|this|it|my(?: [\w'-]+){1,10}|the (?:earlier|previous|first|initial|original)(?: [\w'-]+){1,10}) "
+    r"(?:was|is|were|turned out to be) (?:wrong|incorrect|mistaken|not right|a red herring|false)|"
+    r"i was (?:wrong|mistaken)|i (?:take back|retract|withdraw)|ich nehme .{0,60}zurück|je retire|me retracto|"
+    r"i misdiagnosed|scratch that|correction:|(?:is|was|were|does|did|do) ?(?:not|"
     r"n't) .{0,60}(?:after all|the (?:root )?cause)|"
     r"not the (?:real |actual )?(?:root )?cause|red herring|das war falsch|ich lag falsch|doch nicht|"
     r"je me suis trompée?|c'était (?:faux|une erreur)|finalement ce n'est pas|"

@@ -161,6 +161,20 @@ def strip_standing_phrases(text: str) -> str:
     return _WHEN.sub(" ", rest) if rest != text else text
 
 
+# "Now" in a statement of how things are from now on. What somebody is doing now ends with it.
+_CHANGE = later(
+    r"(?<=\S )(?<!right )(?<!just )(?<!for )(?<!until )(?<!till )now\b(?! that\b)|\b(?:jetzt|maintenant|ahora(?! mismo)|agora)\b|"
+    r"现在|今は|지금은",
+    _I,
+)
+_UNDER_WAY = later(r"(?:\b(?:am|are|is)|['’](?:m|re|s)) (?:\w+ ){0,2}\w+ing\b|\b(?:gerade|en train de|está\w* \w+ndo)\b", _I)
+
+
+def without_change(text: str) -> str:
+    """Remove the word "now" from a statement of what has changed. Text about something under way stays as it is."""
+    return text if _UNDER_WAY.search(text) else _CHANGE.sub(" ", text)
+
+
 def is_strictly_momentary(text: str) -> bool:
     """Return whether the text is tied to the moment or to something pointed at. Such text is never an act of memory."""
     rest = strip_standing_phrases(text)

@@ -10,6 +10,7 @@ from memoryd.core.types import Passage, Source
 from memoryd.daydream.offline import HeuristicExtractor
 from memoryd.daydream.offline.acts import corrected
 from memoryd.daydream.offline.candidates import chosen, without_opener, without_questions
+from memoryd.daydream.offline.findings import is_retraction
 from memoryd.language import Relation, relate
 from tests.memoryd.daydream.talk import active, contents, talk
 
@@ -147,3 +148,57 @@ def test_a_pick_is_shown_as_the_option_that_was_picked(text: str, option: str) -
 )
 def test_an_opening_word_goes_and_a_word_of_the_statement_stays(said: str, kept: str) -> None:
     assert kept in contents(talk(CLAIM, f"U: {said}"))
+
+
+@pytest.mark.parametrize(
+    ("said", "kept"),
+    [
+        ("Remember that Jonas owns the billing service now, Marta left.", "Jonas owns the billing service now, Marta left."),
+        ("Remember: we use Kafka for the mail queue now.", "We use Kafka for the mail queue now."),
+        ("Scrap that: remember the API timeout is 90 seconds.", "The API timeout is 90 seconds."),
+        ("Correction, remember: the cache lives for 10 minutes.", "The cache lives for 10 minutes."),
+        ("Actually no, remember: the demo is on port 3333.", "The demo is on port 3333."),
+        ("Merke dir: der Testserver läuft jetzt auf Port 6000.", "Der Testserver läuft jetzt auf Port 6000."),
+        (
+            "Souviens-toi : le serveur de test écoute maintenant sur le port 9090.",
+            "Le serveur de test écoute maintenant sur le port 9090.",
+        ),
+        ("Recuerda: la base de datos está ahora en el puerto 6000.", "La base de datos está ahora en el puerto 6000."),
+        ("Lembre-se: o deploy agora é feito com GitHub Actions.", "O deploy agora é feito com GitHub Actions."),
+        ("记住：现在测试数据库端口是6000。", "现在测试数据库端口是6000。"),
+        ("覚えておいて：テストDBのポートは6000になりました。", "テストDBのポートは6000になりました。"),
+        ("訂正：覚えておいて、キャッシュは10分です。", "キャッシュは10分です。"),
+        ("기억해: 테스트 DB 포트는 5433이야.", "테스트 DB 포트는 5433이야."),
+    ],
+)
+def test_what_is_to_be_remembered_may_say_that_it_is_new(said: str, kept: str) -> None:
+    assert [one.content for one in active(talk("U: Look.", "A: ok", f"U: {said}", "A: ok"))] == [kept]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Remember to run the tests now.",
+        "Remember: run the tests now.",
+        "Remember that I'm testing the login now.",
+        "Remember we're debugging the importer now.",
+        "Remember that for now the tests are skipped.",
+        "Remember, now is a bad time to deploy.",
+        "Don't forget: deploy it right now.",
+    ],
+)
+def test_what_is_to_be_remembered_for_the_moment_is_not_kept(said: str) -> None:
+    assert not active(talk("U: Look.", "A: ok", f"U: {said}", "A: ok"))
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "My earlier diagnosis of the cart test was wrong, the fixture has no race.",
+        "The initial explanation of the failing upload was mistaken.",
+        "I take back what I said about the race in the fixture.",
+        "I retract my claim that the fixture breaks the cart test.",
+    ],
+)
+def test_an_agent_may_retract_a_cause_in_its_own_words(said: str) -> None:
+    assert is_retraction(said)
