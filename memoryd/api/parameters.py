@@ -325,7 +325,7 @@ class Moment(Text):
         try:
             return from_iso(text)
         except InputError as error:
-            raise WrongValueError(f"is not a time: {error.message} {error.fix}") from error
+            raise WrongValueError(f"{error.message} {error.fix}".rstrip(".")) from error
 
 
 @dataclass(frozen=True, slots=True)

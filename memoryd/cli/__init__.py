@@ -10,6 +10,7 @@ import sys
 from memoryd import __version__
 
 HELP_COLUMNS = 80
+INTERRUPTED = 130
 
 __all__ = ["main"]
 
@@ -23,9 +24,12 @@ def main() -> None:
     else:
         text = ""
     if not (text and _printed(text)):
-        from memoryd.cli.app import main as command
+        try:
+            from memoryd.cli.app import main as command
 
-        command()
+            command()
+        except KeyboardInterrupt:  # Also while modules are loading.
+            sys.exit(INTERRUPTED)
 
 
 def _columns() -> int:

@@ -13,7 +13,7 @@ import click
 from memoryd.api import admin, transfer
 from memoryd.api import projects as project_operations
 from memoryd.cli.options import takes
-from memoryd.cli.root import Context, json_option, pass_context
+from memoryd.cli.root import Context, absolute, json_option, pass_context
 from memoryd.cli.sessions import cited_of
 from memoryd.clients.registry import CLIENTS
 from memoryd.core.clock import SystemClock
@@ -281,9 +281,9 @@ def log(context: Context, /, session: str | None, limit: int) -> None:
 @click.argument("source", type=click.Path(path_type=Path), required=False)
 @click.option("--claude-memory", is_flag=True, help="Claude Code's own MEMORY.md folders.")
 @click.option("--transcripts", is_flag=True, help="Past sessions of all clients; resumes where it was stopped.")
-@click.option("--client", default="", metavar="NAME", help="With --transcripts: only those of this client.")
+@click.option("--client", metavar="NAME", help="With --transcripts: only those of this client.")
 @click.option("--from", "tool", type=click.Choice(transfer.FORMAT_NAMES), help="The tool whose memories these are.")
-@click.option("--project", default="", help="With memories of another tool: give all of them to this project.")
+@click.option("--project", help="With memories of another tool: give all of them to this project.")
 @click.option("--dry-run", "dry", is_flag=True, help="With memories of another tool: only count, and show examples.")
 @json_option
 @pass_context
@@ -293,9 +293,9 @@ def import_(
     source: Path | None,
     claude_memory: bool,
     transcripts: bool,
-    client: str,
+    client: str | None,
     tool: str | None,
-    project: str,
+    project: str | None,
     dry: bool,
 ) -> None:
     """Import an export, the memories of another tool, Claude Code's own memory, or past sessions.
@@ -304,16 +304,20 @@ def import_(
     with --from; or, with --claude-memory and --transcripts, Claude Code's projects folder (default ~/.claude/projects).
     With --transcripts, it may also be the log of one session.
     """
+    if client is not None and not transcripts:
+        raise InputError("import: --client requires --transcripts.", fix="Add it, or leave --client out.")
+    if tool and (claude_memory or transcripts):
+        raise InputError("import: --from can't be combined with --claude-memory or --transcripts.", fix="Use two commands.")
     if tool or not (claude_memory or transcripts or source is None or source.name.endswith(EXPORTS)):
-        _import_foreign(context, source, tool or "", project, dry)
+        _import_foreign(context, source, tool, project, dry)
         return
-    if dry or project:
-        raise InputError("--dry-run and --project require memories of another tool.", fix="Name the tool with --from.")
+    if dry or project is not None:
+        raise InputError("import: --dry-run and --project require memories of another tool.", fix="Name the tool with --from.")
     if not (claude_memory or transcripts):
         if source is None:
             fix = "Name an export file, a tool with --from, or use --claude-memory or --transcripts."
             raise InputError("import: no source was given.", fix=fix)
-        result = context.call("import_file", timeout=LONG, path=str(source.absolute()))
+        result = context.call("import_file", timeout=LONG, path=str(absolute(source)))
     else:
         result = _import_memory(context, source or Path(CLAUDE_PROJECTS)) if claude_memory else {}
         if transcripts:
@@ -324,13 +328,13 @@ def import_(
     click.get_current_context().exit(1 if refused else 0)
 
 
-def _import_foreign(context: Context, source: Path | None, tool: str, project: str, dry: bool) -> None:
+def _import_foreign(context: Context, source: Path | None, tool: str | None, project: str | None, dry: bool) -> None:
     from memoryd.clients.base import this_system
     from memoryd.transfer.foreign import format_named, usual_place
 
-    place = source.expanduser() if source else usual_place(format_named(tool), this_system(), Path.cwd())
-    options = {"format": tool or None, "project": project or None, "dry_run": dry or None}
-    result = context.call("import_foreign", timeout=LONG, source=str(place.absolute()), **options)
+    place = source.expanduser() if source else usual_place(format_named(tool or ""), this_system(), absolute(""))
+    options = {"format": tool, "project": project, "dry_run": dry or None}
+    result = context.call("import_foreign", timeout=LONG, source=str(absolute(place)), **options)
     if context.show(result):
         return
     out = context.output
@@ -364,15 +368,15 @@ def _show_import(context: Context, result: dict[str, Any]) -> None:
 
 
 def _import_memory(context: Context, folder: Path) -> dict[str, Any]:
-    return context.call("import_claude_memory", timeout=LONG, folder=str(folder.expanduser().absolute()))
+    return context.call("import_claude_memory", timeout=LONG, folder=str(absolute(folder)))
 
 
-def _import_sessions(context: Context, folder: Path | None, client: str, left_out: list[Any]) -> dict[str, Any]:
+def _import_sessions(context: Context, folder: Path | None, client: str | None, left_out: list[Any]) -> dict[str, Any]:
     """Queue the sessions in a Claude Code folder, of one client, or of all clients, and wait for them."""
     if folder is not None:
-        wanted = [{"folder": str(folder.expanduser().absolute())}]
+        wanted = [{"folder": str(absolute(folder))}]
     else:
-        wanted = [{"client": name} for name in ([client] if client else [known.name for known in CLIENTS])]
+        wanted = [{"client": name} for name in ([known.name for known in CLIENTS] if client is None else [client])]
     queued = [context.call("import_transcripts", timeout=LONG, **where) for where in wanted]
     failing = len(_wait_for_daydreams(context)["failing"])
     theirs = {log for entry in queued for log in entry["logs"]}
@@ -392,7 +396,7 @@ def _import_sessions(context: Context, folder: Path | None, client: str, left_ou
 @pass_context
 def export(context: Context, /, target: str, **options: Any) -> None:
     """Export all memories to TARGET (.tar.gz or .jsonl), or with --as the most important ones to a client's Markdown file."""
-    result = context.call("export", timeout=LONG, path=str(Path(target).expanduser().absolute()), **options)
+    result = context.call("export", timeout=LONG, path=str(absolute(target)) if target else target, **options)
     if not context.show(result):
         left = f" ({result['left_out']} more did not fit or are not yours)" if result.get("left_out") else ""
         context.output.line(f"{result['memories']} memories{left}, {result['bytes']} bytes: {result['path']}")
@@ -414,9 +418,10 @@ def migrate(context: Context, /, target: str, **options: Any) -> None:
 
 def _switch(context: Context, name: str, options: dict[str, Any]) -> None:
     folder = options["folder"]
-    if folder == "":  # An empty path is probably an unset shell variable and must not mean this folder.
-        raise InputError(f"{name}: the folder is empty.", fix="Omit it to use this folder's project, or give a folder.")
-    if folder is not None and not Path(folder).is_dir():
+    given = [what for what in ("folder", "project", "session") if options[what] is not None]
+    if len(given) > 1:
+        raise InputError(f"{name}: give either a {' or a '.join(given)}.", fix="Use two commands for both.")
+    if folder and not Path(folder).is_dir():
         raise InputError(
             f"There is no folder {os.path.relpath(folder)}.", fix="Check the path, or give a project by name: --project NAME"
         )
@@ -462,33 +467,33 @@ def projects(ctx: click.Context, /) -> None:
 
 
 @projects.command()
-@click.argument("old")
-@click.argument("new")
+@click.argument("project", metavar="OLD")
+@click.argument("to", metavar="NEW")
 @json_option
 @pass_context
-def move(context: Context, /, old: str, new: str) -> None:
+def move(context: Context, /, project: str, to: str) -> None:
     """Move the memories of project OLD to NEW, for example after moving a repository or changing its remote.
 
     NEW is a project or folder.
     """
-    target = str(Path(new).expanduser().absolute()) if Path(new).expanduser().is_dir() else new
-    result = context.call("move_project", timeout=LONG, project=old, to=target)
+    target = str(absolute(to)) if to and Path(to).expanduser().is_dir() else to
+    result = context.call("move_project", timeout=LONG, project=project, to=target)
     if not context.show(result):
         twice = f"; {result['merged']} of them were duplicates and were merged" if result["merged"] else ""
         context.output.line(f"{result['moved']} memories of {result['from']} now belong to {result['project']}{twice}")
 
 
 @projects.command()
-@click.argument("old")
-@click.argument("new")
+@click.argument("project", metavar="OLD")
+@click.argument("to", metavar="NEW")
 @json_option
 @click.pass_context
-def link(ctx: click.Context, /, old: str, new: str) -> None:
+def link(ctx: click.Context, /, project: str, to: str) -> None:
     """Say that OLD, as another of your machines calls it, is the project or folder NEW here. Needed only without a common remote.
 
     The memories move to NEW as with 'projects move', and what your other machines add to OLD arrives in NEW.
     """
-    ctx.invoke(move, old=old, new=new)
+    ctx.invoke(move, project=project, to=to)
 
 
 COMMANDS = (status, doctor, daydream, reindex, log, import_, export, migrate, off, on, projects)

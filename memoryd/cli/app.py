@@ -85,8 +85,8 @@ def main() -> None:
         lazy_app()(prog_name="memoryd", standalone_mode=True)
     except SystemExit as end:
         sys.exit(_flushed(end.code))
-    except OSError as error:  # Writing to standard output failed because the disk is full or the reader has exited.
-        sys.exit(_unwritten(error))
+    except OSError as error:
+        sys.exit(_failed(error) if error.filename is not None else _unwritten(error))
 
 
 def _open_streams() -> None:
@@ -105,7 +105,14 @@ def _flushed(code: object) -> int:
     return code if isinstance(code, int) else int(code is not None)
 
 
+def _failed(error: OSError) -> int:
+    """Report a file that can't be used. It is named, unlike standard output."""
+    sys.stderr.write(f"error {error.filename}: {error.strerror}.\n")
+    return 1
+
+
 def _unwritten(error: OSError) -> int:
+    """Report that standard output can't be written because the disk is full, or that its reader has exited."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(error, BrokenPipeError):
         return BROKEN_PIPE

@@ -303,7 +303,10 @@ def _teams(settings: Settings) -> Iterator[SetupCheck]:
     joined = read_joined(settings.paths.team)
     for team in joined.values():
         yield from _team(team, settings)
-    here = find_git(Path.cwd())
+    try:
+        here = find_git(Path.cwd())
+    except FileNotFoundError:  # The working folder was deleted.
+        here = None
     if here is None:
         return
     for team in joined.values():

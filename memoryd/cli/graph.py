@@ -21,10 +21,12 @@ WIDTH = 60
 @pass_context
 def graph(context: Context, /, id_or_name: str | None, **options: Any) -> None:
     """Show nodes and edges around a memory or a name. Without an argument, show the most frequently mentioned names."""
-    if not id_or_name:
+    if id_or_name is None:
         result = context.call("names")
         if not context.show(result):
             context.output.table(("name", "memories"), [(entry["name"], entry["mentions"]) for entry in result["names"]])
+            if not result["names"]:
+                context.output.line("No memory mentions a name yet.")
         return
     result = context.call("graph", about=id_or_name, **options)
     if context.show(result):

@@ -33,6 +33,8 @@ def list_(context: Context, /, **options: Any) -> None:
     if result["guard"] == "off":
         context.output.line("The guard is off. Switch it on with: memoryd guard on")
     context.output.table(("id", "mode", "rule", "check"), [_row(rule) for rule in result["rules"]])
+    if not result["rules"]:
+        context.output.line("No rule is checked yet.")
     _contradictions(context, result)
     if result["without_check"]:
         context.output.note(f"{result['without_check']} other rules can't be checked on a tool call.")

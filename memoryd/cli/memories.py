@@ -12,7 +12,7 @@ from memoryd.api import memories, views
 from memoryd.cli.options import takes
 from memoryd.cli.root import Context, json_option, pass_context
 from memoryd.core.codec import is_id
-from memoryd.core.errors import BrokenFileError, InputError
+from memoryd.core.errors import BrokenFileError, InputError, MemorydError
 from memoryd.core.files import write_atomic
 from memoryd.core.types import Status
 
@@ -177,7 +177,7 @@ def _edit_again(context: Context, problem: str) -> bool:
 @pass_context
 def forget(context: Context, /, ids: tuple[str, ...], purge: bool | None, project: str | None, yes: bool) -> None:
     """Hide memories permanently and refuse copies of them."""
-    if project:
+    if project is not None:
         _forget_project(context, project, yes, alone=not ids and not purge)
         return
     if not ids:
@@ -185,13 +185,24 @@ def forget(context: Context, /, ids: tuple[str, ...], purge: bool | None, projec
     results: list[dict[str, Any]] = []
     for id in dict.fromkeys(ids):
         if not any(id in result.get("earlier_wordings", ()) for result in results):  # Otherwise it is already purged.
-            results.append(context.call("forget", id=id, purge=purge))
+            results.append(_forgotten(context, id, purge, results))
     if not context.show({"forgotten": results}):
         for result in results:
             back = "" if purge else f"  (undo: memoryd restore {result['id']})"
             context.output.line(f"{result['status']}  {result['id']}{back}")
             if older := result.get("earlier_wordings"):
                 context.output.line(f"with its earlier wordings: {', '.join(older)}", "dim")
+
+
+def _forgotten(context: Context, /, id: str, purge: bool | None, before: list[dict[str, Any]]) -> dict[str, Any]:
+    """Forget one memory. If that fails, the error also says what was forgotten before."""
+    try:
+        return context.call("forget", id=id, purge=purge)
+    except MemorydError as error:
+        if not before:
+            raise
+        done = ", ".join(result["id"] for result in before)
+        raise type(error)(f"{error.message} Already forgotten: {done}.", fix=error.fix) from error
 
 
 def _typed(question: str) -> str:
@@ -256,6 +267,8 @@ def timeline(context: Context, /, **options: Any) -> None:
     if not context.show(result):
         rows = [(event["at"][:16], event["change"], event["id"], event["content"]) for event in result["events"]]
         context.output.table(("when", "what", "id", "memory"), rows)
+        if not rows:
+            context.output.line("Nothing has changed yet." if not options["topic"] else "Nothing relevant.")
 
 
 @click.command()

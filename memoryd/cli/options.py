@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from memoryd.api.parameters import ALL, Choice, Count, FilePath, Flag, Id, ListOf, Parameter, Share, Statuses, Text, parameters
 from memoryd.api.registry import Operation
+from memoryd.cli.root import absolute
 from memoryd.core.types import Status
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -80,4 +80,4 @@ def _joined(ctx: click.Context, parameter: click.Parameter, words: tuple[str, ..
 
 
 def _absolute(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
-    return str(Path(value).expanduser().absolute()) if value else value
+    return str(absolute(value)) if value else value

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import orjson
 
 from memoryd.core.errors import MemorydError
-from memoryd.core.text import visible
+from memoryd.core.text import one_line, visible
 
 if TYPE_CHECKING:  # Only used on terminals. Importing it takes longer than the rest of a command.
     from rich.console import Console
@@ -92,7 +92,7 @@ class Output:
         """Print rows as a table on a terminal, or separated by tabs otherwise."""
         if not _is_terminal(sys.stdout):
             for row in rows:
-                sys.stdout.write("\t".join(visible(str(cell)) for cell in row) + "\n")
+                sys.stdout.write("\t".join(one_line(visible(str(cell))) for cell in row) + "\n")
             return
         from rich.table import Table
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 
 import click
 
-from memoryd.cli.root import Context, json_option, pass_context
+from memoryd.cli.root import Context, absolute, json_option, pass_context
 from memoryd.core.config import is_internal
 from memoryd.core.errors import MemorydError
 from memoryd.core.files import append_line
@@ -47,7 +46,7 @@ def daemon(context: Context, /, stop: bool, start: bool) -> None:
 def mcp(context: Context, /) -> None:
     """Serve MCP on standard input and output, for any MCP client."""
     ensure_daemon(context.settings)
-    relay_mcp(context.settings.paths, str(Path.cwd()), sys.stdin.buffer, sys.stdout.buffer)
+    relay_mcp(context.settings.paths, str(absolute("")), sys.stdin.buffer, sys.stdout.buffer)
 
 
 @click.command()

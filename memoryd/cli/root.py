@@ -15,14 +15,16 @@ from typing import Any
 import click
 
 from memoryd import __version__
+from memoryd.cli import INTERRUPTED
 from memoryd.cli.output import Output
 from memoryd.core.config import HOME_ENV, IN_CLIENT, Settings, find_home, inside_client, load_settings
 from memoryd.core.errors import ConfigError, DaemonUnavailable, InputError, MemorydError, NotFoundError
+from memoryd.core.text import shorten
 from memoryd.daemon.client import Client, ensure_daemon
 
 EXIT_CODES: dict[type[MemorydError], int] = {InputError: 2, ConfigError: 2, NotFoundError: 3, DaemonUnavailable: 4}
-INTERRUPTED = 130
 USAGE = 2
+MAX_ERROR = 500
 _AS_JSON = "memoryd.as_json"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _WITHOUT_CONFIG = frozenset({"doctor", "daemon", "hook", "config"})  # Commands that must work even with invalid settings.
@@ -39,19 +41,20 @@ class Context:
 
     def call(self, method: str, timeout: float = 30.0, **params: Any) -> dict[str, Any]:
         """Call the daemon, starting it if necessary."""
+        _refuse_empty(params)
         if self._client is None:
             ensure_daemon(self.settings)
             self._client = Client(self.settings.paths)
         given = {name: value for name, value in params.items() if value not in (None, ())}
         who = {"caller": IN_CLIENT} if inside_client() else {}
         try:
-            return self._client.call(method, {"cwd": _here(), **given, **who}, timeout=timeout)
+            return self._client.call(method, {"cwd": here(), **given, **who}, timeout=timeout)
         except InputError as error:
             raise _as_typed(error, method) from error
         except MemorydError as error:
             if who or str(self.settings.paths.state_db) not in error.message:
                 raise
-            return self._look_up(error, method, {"cwd": _here(), **given})
+            return self._look_up(error, method, {"cwd": here(), **given})
 
     def _look_up(self, error: MemorydError, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         """Search without the daemon if it can't start. Memories may be intact even if the daemon's state is damaged."""
@@ -78,20 +81,53 @@ class Context:
 pass_context = click.make_pass_decorator(Context)
 
 
-def _here() -> str:
+def here() -> str:
     """Return the working folder. Raises InputError if it was deleted."""
+    return _SURROGATE.sub("\ufffd", str(absolute("")))  # The name may not be valid Unicode.
+
+
+def absolute(path: str | Path) -> Path:
+    """Return the absolute path of what was typed. Raises InputError if it is relative to a folder that was deleted."""
     try:
-        return _SURROGATE.sub("\ufffd", str(Path.cwd()))  # The name may not be valid Unicode.
+        return Path(path).expanduser().absolute()
     except FileNotFoundError as error:
         raise InputError("The current folder no longer exists.", fix="Change to another folder.") from error
 
 
-def _as_typed(error: InputError, method: str) -> InputError:
-    """Replace the operation's name in the message with the command's name."""
+def _refuse_empty(params: Mapping[str, Any]) -> None:
+    """Raise InputError if a typed value is empty.
+
+    It is probably an unset shell variable, and must not mean the default.
+    """
+    for name in (name for name, value in params.items() if value == ""):
+        if typed := _typed(name):
+            raise InputError(f"{_command()}: {typed} is empty.", fix="Give a value, or leave it out.")
+
+
+def _command() -> str:
+    """Return the name of the running command, such as `projects move`."""
     context = click.get_current_context(silent=True)
-    if context is None or not error.message.startswith(f"{method}: "):
+    return context.command_path.partition(" ")[2] if context else ""
+
+
+def _typed(name: str) -> str:
+    """Return how the running command calls a parameter, such as `--as-of`. Empty if the user can't give it."""
+    context = click.get_current_context(silent=True)
+    known = context.command.params if context else []
+    found = next((parameter for parameter in known if parameter.name == name), None)
+    if found is None:
+        return ""
+    return max(found.opts, key=len) if isinstance(found, click.Option) else found.human_readable_name
+
+
+def _as_typed(error: InputError, method: str) -> InputError:
+    """Replace the operation's and the parameter's names in the message with the command's."""
+    rest = error.message.removeprefix(f"{method}: ")
+    if rest == error.message or not _command():
         return error
-    return InputError(f"{context.info_name}: {error.message.removeprefix(f'{method}: ')}", fix=error.fix)
+    name, colon, what = rest.partition(": ")
+    typed = _typed(name) if colon else ""
+    return InputError(f"{_command()}: {f'{typed}: {what}' if typed else rest}", fix=error.fix)
 
 
 class Root(click.Group):
@@ -128,9 +164,10 @@ class Root(click.Group):
             output.error(error)
             ctx.exit(EXIT_CODES.get(type(error), 1))
         except click.UsageError as error:
+            message = shorten(error.format_message(), MAX_ERROR)  # It repeats what was typed.
             if not output.as_json:
-                raise
-            output.json({"error": {"code": "usage", "message": error.format_message(), "fix": "See memoryd --help."}})
+                raise click.UsageError(message, error.ctx) from error
+            output.json({"error": {"code": "usage", "message": message, "fix": "See memoryd --help."}})
             ctx.exit(USAGE)
         except KeyboardInterrupt:
             ctx.exit(INTERRUPTED)

@@ -22,7 +22,7 @@ _ID_CHARS = 8
 @pass_context
 def sessions(context: Context, /, session: str | None, limit: int, project: str | None, show_refused: bool) -> None:
     """List sessions, or show what was read, kept, skipped, injected and used in one, and its cost."""
-    if session:
+    if session is not None:
         report = context.call("session_report", session=session)
         if not context.show(report):
             _show(context, report, show_refused)

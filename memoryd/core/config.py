@@ -49,6 +49,7 @@ HOME = "home"
 FILES = "files"  # The value of `store` for Markdown files in the home folder.
 
 
+_ADDRESS = re.compile(r"https?://[^\s/?#]+", re.IGNORECASE)
 _TEAM = re.compile(r"[\w.-]{1,60}")
 SCHEMES = ("postgres", "postgresql")
 
@@ -140,6 +141,14 @@ def _printed(text: str) -> str:
     """Return the text unchanged. Reject control characters, which would only fail much later in a path, name or header."""
     if any(ord(character) < FIRST_PRINTED or ord(character) == DELETE for character in text):
         raise ValueError("expected a text without control characters")
+    return text
+
+
+def _address(value: Any) -> str:
+    """Return the address of a web service, or an empty text."""
+    text = _text(value)
+    if text and not _ADDRESS.match(text):
+        raise ValueError("expected an address such as https://models.example.com/v1")
     return text
 
 
@@ -253,7 +262,9 @@ KEYS: dict[str, Setting] = {
         Setting(
             "use_claude", "Your consent: `auto` may run `claude -p` with your login to read sessions (memoryd setup).", _flag
         ),
-        Setting("openai_base_url", "OpenAI-compatible endpoint; empty means OpenRouter. When set, `auto` means endpoint.", _text),
+        Setting(
+            "openai_base_url", "OpenAI-compatible endpoint; empty means OpenRouter. When set, `auto` means endpoint.", _address
+        ),
         Setting("openai_model", "Model of the endpoint reader.", _text),
         Setting("openai_api_key", "Key for the endpoint. When set, `auto` means endpoint.", _text),
         Setting("openai_timeout_seconds", "Timeout of one model call, in seconds.", _positive),
@@ -262,7 +273,7 @@ KEYS: dict[str, Setting] = {
         Setting("daily_token_budget", "Model tokens per day for the day dream; 0 forbids model calls.", _count),
         Setting("chunk_tokens", "Longest part of a session sent to a model in one call, in tokens.", _between(1, 200_000)),
         Setting("embedder", "bge-small (bundled), hash, hub:<model> or openai:<model>.", _text),
-        Setting("embedding_base_url", "Endpoint of an openai:<model> embedder.", _text),
+        Setting("embedding_base_url", "Endpoint of an openai:<model> embedder.", _address),
         Setting("embedding_api_key", "Key for the embedding endpoint.", _text),
         Setting(
             "rank", "maxsim (words, meaning, tokens), hybrid (words and meaning) or bm25 (words only).", _choice(*RANKS), RANKS

@@ -855,9 +855,12 @@ def parse_key(text: str) -> ListPosition:
         InputError: The text is not a key.
     """
     moment, _, id = text.partition("/")
-    if not id:
-        raise InputError(f"'{text}' is not a position in the list.", fix="Use the value of `next` from the previous page.")
-    return ListPosition(from_iso(moment), id)
+    try:
+        if id:
+            return ListPosition(from_iso(moment), id)
+    except InputError:
+        pass
+    raise InputError(f"'{text}' is not a position in the list.", fix="Use the value of `next` from the previous page.")
 
 
 def _table(query: Query) -> str:

@@ -103,7 +103,7 @@ def test_a_request_has_typed_values() -> None:
         ({"query": "x", "k": True}, "must be of type integer, from 1 to 50"),
         ({"query": "x", "k": 51}, "from 1 to 50"),
         ({"query": "x", "include_old": "yes"}, "must be of type boolean"),
-        ({"query": "x", "as_of": "soon"}, "as_of: is not a time"),
+        ({"query": "x", "as_of": "soon"}, "as_of: 'soon' is not a date or time"),
         ({"query": "x", "kind": "rule"}, "there is no parameter 'kind'"),
     ],
 )

@@ -18,7 +18,7 @@ from tests.memoryd.cli.conftest import Terminal
 
 
 def test_an_empty_folder_switches_nothing_off(terminal: Terminal) -> None:
-    assert "the folder is empty" in terminal.run("off", "", code=2).output
+    assert "off: FOLDER is empty" in terminal.run("off", "", code=2).output
     assert terminal.json("status")["projects_off"] == []
 
 
@@ -62,7 +62,81 @@ def test_a_file_that_is_not_a_session_log_is_not_read_as_one(terminal: Terminal,
 
 def test_a_message_names_the_command_that_was_typed(terminal: Terminal) -> None:
     output = terminal.run("search", "", code=2).output
-    assert "search: query: is missing" in output and "recall" not in output
+    assert "search: QUERY is empty" in output and "recall" not in output
+    assert "projects move: OLD is empty" in terminal.run("projects", "move", "", ".", code=2).output
+    late = terminal.run("list", "--as-of", "soon", code=2).output
+    assert "list: --as-of: 'soon' is not a date or time. Write it as 2026-11-27 or 2026-11-27T09:30:00Z.\n" in late
+    assert "'../etc/x' is not a position in the list" in terminal.run("list", "--cursor", "../etc/x", code=2).output
+
+
+# An unset shell variable. It must neither mean this folder's project nor everything.
+EMPTY = (
+    ("off", "--project", ""),
+    ("off", "--session", ""),
+    ("on", "--project", ""),
+    ("export", "mine.jsonl", "--project", ""),
+    ("export", ""),
+    ("forget", "--project", "", "--yes"),
+    ("governance", "--project", ""),
+    ("search", "tax", "--session", ""),
+    ("list", "--after", ""),
+    ("sessions", ""),
+    ("undo", ""),
+    ("graph", ""),
+    ("timeline", ""),
+    ("projects", "move", "shop", ""),
+    ("import", ".", "--from", "obsidian", "--project", ""),
+    ("import", "--transcripts", "--client", ""),
+    ("daydream", "--transcript", ""),
+)
+
+
+@pytest.mark.parametrize("call", EMPTY, ids=" ".join)
+def test_an_empty_value_is_refused_and_means_no_default(terminal: Terminal, call: tuple[str, ...]) -> None:
+    assert "empty" in terminal.run(*call, code=2).output
+    assert terminal.json("status")["projects_off"] == []
+    assert not (terminal.folder / "mine.jsonl").exists()
+
+
+def test_an_empty_wording_leaves_the_memory_as_it_was(terminal: Terminal) -> None:
+    id = terminal.json("remember", "The attic is dry in summer.")["id"]
+    assert "edit: --content is empty" in terminal.run("edit", id, "--content", "", code=2).output
+    assert "edit: --valid-to is empty" in terminal.run("edit", id, "--valid-to", "", code=2).output
+    assert terminal.json("show", id)["memory"]["content"] == "The attic is dry in summer."
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (("off", ".", "--project", "shop"), "give either a folder or a project"),
+        (("off", ".", "--session", "s1"), "give either a folder or a session"),
+        (("import", "notes", "--client", "codex"), "--client requires --transcripts"),
+        (("import", "--from", "mem0", "--claude-memory"), "--from can't be combined"),
+        (("import", "--claude-memory", "nowhere"), "There is no folder"),
+        (("setup", "--endpoint", "localhost:1234"), "expected an address such as https://"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_instead_of_ignored(terminal: Terminal, call: tuple[str, ...], said: str) -> None:
+    assert said in terminal.run(*call, code=2).output
+    assert terminal.json("status")["projects_off"] == []
+
+
+def test_forgetting_several_says_what_was_done_before_a_fault(terminal: Terminal) -> None:
+    id = terminal.json("remember", "The ferry leaves at noon.")["id"]
+    output = terminal.run("forget", id, "mem_000000000000", code=3).output
+    assert "mem_000000000000" in output and f"Already forgotten: {id}" in output
+
+
+def test_a_fault_does_not_repeat_all_that_was_typed(terminal: Terminal) -> None:
+    assert len(terminal.run("governance", "--budget", "x" * 100_000, code=2).output) < 1_000
+    assert len(terminal.run("governance", "--budget", "x" * 100_000, "--json", code=2).output) < 1_000
+
+
+def test_a_name_with_a_line_break_takes_one_line(terminal: Terminal) -> None:
+    folder = terminal.folder.parent / "two\nlines"
+    folder.mkdir()
+    Terminal(terminal.home, folder).run("remember", "The name of this folder has two lines.")
+    assert "\ttwo lines\t1\ton\n" in terminal.run("projects").output
 
 
 def test_an_empty_journal_says_so(terminal: Terminal) -> None:
@@ -153,12 +227,17 @@ def test_closed_streams_are_no_fault(terminal: Terminal, closed: str) -> None:
     assert result.returncode == 0 and "Traceback" not in result.stderr
 
 
+DELETED = ("list", "export x.jsonl", "import x.jsonl", "import --from obsidian x", "projects move shop .", "mcp", "off")
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="a folder in use can't be deleted there")
-def test_a_deleted_working_folder_is_one_line(terminal: Terminal, tmp_path: Path) -> None:
+@pytest.mark.parametrize("typed", DELETED)
+def test_a_deleted_working_folder_is_one_line(terminal: Terminal, tmp_path: Path, typed: str) -> None:
     gone = tmp_path / "gone"
     gone.mkdir()
     script = (
-        f"import os; os.rmdir({str(gone)!r}); import sys; sys.argv = ['memoryd', 'list']; from memoryd.cli import main; main()"
+        f"import os; os.rmdir({str(gone)!r}); import sys; sys.argv = ['memoryd', *{typed!r}.split()]; "
+        "from memoryd.cli import main; main()"
     )
     environment = {**os.environ, "MEMORYD_HOME": str(terminal.home), "PYTHONPATH": str(Path(__file__).parents[3])}
     call = [sys.executable, "-c", script]
