@@ -176,7 +176,7 @@ class Api:
             answer = operation.run(runtime, request, caller)
         finally:
             self._propagate_changes()
-        return runtime.without_off(answer) if caller.is_model else dict(answer)
+        return runtime.visible_to_model(answer) if caller.is_model else dict(answer)
 
     def _propagate_changes(self) -> None:
         """Update cached hook answers and the indexes after memories change, so that no deleted text remains in them."""

@@ -47,6 +47,7 @@ from memoryd.api.shared import (
     session_parameter,
     sources_parameter,
     tags_parameter,
+    unknown_to_model,
 )
 from memoryd.core.clock import from_iso, to_iso
 from memoryd.core.codec import hit_to_dict, item_to_dict
@@ -177,7 +178,7 @@ def recall(runtime: Runtime, request: Recall, caller: Caller) -> Recalled:
     if request.weak:
         answer["weak"] = [_hit(hit) for hit in below]
     if caller.is_model:
-        _note_returned(runtime, runtime.without_off(answer)["hits"], caller.cwd)
+        _note_returned(runtime, runtime.visible_to_model(answer)["hits"], caller.cwd)
     return answer
 
 
@@ -276,8 +277,10 @@ class MemoryWithFile(TypedDict):
     ),
 )
 def get_memory(runtime: Runtime, request: GetMemory, caller: Caller) -> MemoryWithFile:
-    """Show one memory with all its details."""
+    """Show one memory with all its details. To a model, a forgotten memory doesn't exist."""
     item = runtime.service.require(request.id)
+    if caller.is_model and item.status is Status.BLACKLISTED:
+        raise unknown_to_model(request.id)
     memory = {**item_to_dict(item), "who": describe_source(item)}
     return {"memory": memory, "path": runtime.path_of(item.id), "digest": runtime.service.fingerprint(item.id)}
 

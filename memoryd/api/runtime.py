@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memoryd.api.parameters import ALL
+from memoryd.api.shared import unknown_to_model
 from memoryd.core.errors import InputError, NotFoundError
 from memoryd.core.types import Project, Query, Scope, Status
 from memoryd.daydream.admission import is_excluded
@@ -115,9 +116,7 @@ class Runtime:
         if item is None or item.status is not Status.CANDIDATE or item.scope is Scope.USER or not item.project:
             return
         if item.project != self.registry.resolve(cwd).id:
-            raise NotFoundError(
-                f"There is no memory '{id}'.", fix="Look it up with recall; a candidate is settled in its own project."
-            )
+            raise unknown_to_model(id)
 
     def switched(self, cwd: str) -> dict[str, str]:
         """Return whether memory is on in the folder, and which switch determines it. `switch` is a folder or project id."""
@@ -136,12 +135,14 @@ class Runtime:
         excluded = bool(anchors) and all(is_excluded(self.settings, anchor) for anchor in anchors)
         return excluded or self.state.is_off(project)
 
-    def without_off(self, answer: Mapping[str, Any]) -> dict[str, Any]:
-        """Remove memories of projects that are off from an answer to a model, which may have asked for all projects."""
+    def visible_to_model(self, answer: Mapping[str, Any]) -> dict[str, Any]:
+        """Remove forgotten memories and those of projects that are off from an answer, which may cover all projects."""
         off: dict[str, bool] = {}
 
         def shown(entry: Any) -> bool:
             memory = entry.get("memory", entry) if isinstance(entry, dict) else {}
+            if memory.get("status") == Status.BLACKLISTED:
+                return False
             project = str(memory.get("project") or "")
             if not project or memory.get("scope") == Scope.USER:
                 return True

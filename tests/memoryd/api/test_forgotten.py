@@ -15,7 +15,7 @@ from memoryd.api import dispatch as api_module
 from memoryd.api.dispatch import Api
 from memoryd.core.config import Settings
 from memoryd.core.db import Database
-from memoryd.core.errors import InputError
+from memoryd.core.errors import InputError, NotFoundError
 from memoryd.core.types import Status
 from memoryd.recall.injection import cache_key
 from memoryd.stores.hnsw import hnsw_available
@@ -120,6 +120,12 @@ def test_a_forgotten_memory_is_given_by_nothing_and_stays_in_its_tombstone(desk:
     assert "zirkonglobe" not in str(desk.call("recall", query="polish the zirkonglobe")["hits"]) + desk.begin()
     path = desk.call("get_memory", id=id)["path"]
     assert "zirkonglobe" in Path(path).read_text("utf-8"), "what is refused from now on must be known"
+    forgotten = {"status": "blacklisted"}
+    for method, params in [("recall", {"query": "zirkonglobe", **forgotten}), ("list_memories", forgotten), ("timeline", {})]:
+        assert "zirkonglobe" not in str(desk.model(method, **params))
+        assert "zirkonglobe" in str(desk.call(method, **params)), "the user still finds it"
+    with pytest.raises(NotFoundError):
+        desk.model("get_memory", id=id)
     desk.call("restore", id=id)
     assert "zirkonglobe" in desk.cached()
 
