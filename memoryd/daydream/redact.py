@@ -549,6 +549,10 @@ _PRIVATE = re.compile(
     rf"(?P<rest>(?:{_SPACING}[{_SLASH}]{{0,1}}[-–—]{{0,4}}|[\s{_INVISIBLE}:=;,.!?|(*~]{_ATTRIBUTES}))"
     rf"(?:(?P<end>(?(square)[{_SQUARE_END}]|(?(curly)[}}｝]|(?:[{_CLOSING}]|&gt;|&#62;))))|(?(angle)(?<=[\s:])(?!{_ATTRIBUTES}[{_CLOSING}])|(?!)))"
 )
+# A private aside, which ends with its bracket: "[private: …]".
+_ASIDE = re.compile(
+    rf"[{_SQUARE}(（{{｛]{_SPACING}(?:{_NAME}|(?i:{_OTHER_NAMES}))\s{{0,2}}[:：]\s{{0,3}}[^\s{_SQUARE_END})）}}｝][^{_SQUARE_END})）}}｝]{{0,2000}}[{_SQUARE_END})）}}｝]"
+)
 # For each word in tags, the opening character before it and the maximum distance. The pattern above is only tried there.
 _PRIVATE_WORD = re.compile(
     rf"{_NAME[: _NAME.index('[vｖ')]}[vｖVＶ]|(?i:prywatn|{'|'.join(_MISSPELT)})|"
@@ -559,7 +563,7 @@ _ASCII_WORDS = ("priv", "rivate", "pivate", "rvate", "priate", "prviate", "priav
 _PLAIN_WORDS = ("приватн", "личное", "私密", "隐私", "非公開", "プライベート", "비공개")
 _DISGUISED = re.compile(f"[ｐＰ{_INVISIBLE}]")
 _BEGINS_TAG = re.compile(rf"[{_OPENING}{_SQUARE}{{｛]|&lt;|&#60;")
-_SIGNS = (*_OPENING, "&lt;", "&#60;", *"[［【《「『{｛")
+_SIGNS = (*_OPENING, "&lt;", "&#60;", *"[［【《「『{｛(（")
 _LONGEST_HEAD = 64
 _FAMILIES = ("comment", "angle", "square", "curly")
 _WORD = re.compile(r"\w")
@@ -574,12 +578,16 @@ def strip_private(text: str) -> str:
 
     An unclosed block extends to the end of the text. Blocks may be nested.
     """
-    return "".join(_outside(text, to_the_end=True))
+    return _without_asides("".join(_outside(text, to_the_end=True)))
 
 
 def strip_whole_private(text: str) -> str:
     """Remove closed private blocks. In other people's text, an unclosed tag merely mentions the feature."""
-    return "".join(_outside(text, to_the_end=False))
+    return _without_asides("".join(_outside(text, to_the_end=False)))
+
+
+def _without_asides(text: str) -> str:
+    return _ASIDE.sub("", text) if _may_hold_private(text) else text
 
 
 def _outside(text: str, *, to_the_end: bool) -> Iterator[str]:
@@ -637,6 +645,8 @@ def _counts_alone(match: re.Match[str], family: str) -> bool:
         return False
     if family == "angle":
         return True
+    if _ASIDE.match(text, match.start()):
+        return False
     return _BEGINS_HERE.search(before) is not None and not text.startswith(_LINKS, match.end())
 
 

@@ -95,6 +95,15 @@ def test_a_bracket_that_begins_a_sentence_and_is_never_closed_reaches_to_the_end
     assert "zirkonglobe" not in strip_private(f"{opening} the zirkonglobe\n\nand more of the zirkonglobe")
 
 
+@pytest.mark.parametrize(
+    "aside",
+    ["[private: the zirkonglobe]", "(private: my zirkonglobe)", "{ Private : zirkonglobe }", "（私密：zirkonglobe）"],
+)
+def test_an_aside_ends_with_its_bracket(aside: str) -> None:
+    assert strip_private(f"Take the bus {aside}, as always.") == "Take the bus , as always."
+    assert strip_private(f"{aside} Take the bus.") == " Take the bus."
+
+
 def test_a_tag_without_its_last_bracket_reaches_to_the_end_too() -> None:
     assert strip_private("Before. <private the zirkonglobe\nis mine") == "Before. "
 
