@@ -154,9 +154,10 @@ class Comparer:
         likely = chances[Relation.REPLACES] >= MORE_THAN_DIFFERENT * chances[Relation.DIFFERENT]
         soon = not cue and stated_within_a_day(old, new)
         replaceable = not another and not soon and (cue or likely)
-        related = related and not (soon and chances[Relation.CONTRADICTS] < DISPUTED)
-        if both_user and rules.relation not in CONFLICTS and is_standing(old.text) and not is_standing(new.text):
-            related = False  # A task neither ends nor disputes the rule that it is done by.
+        disputed = rules.relation in CONFLICTS or chances[Relation.CONTRADICTS] >= DISPUTED
+        related = related and (disputed or not soon)
+        if both_user and rules.relation not in CONFLICTS and b.gone.isdisjoint(a.terms) and is_task_under(old.text, new.text):
+            related = False
         return weighed(model, rules, chances, both_user, mergeable, marked=marked, replaceable=replaceable, related=related)
 
     def _cosine(self, old: str, new: str) -> float | None:
@@ -204,8 +205,13 @@ def share_a_subject(a: Reading, b: Reading, cosine: float | None) -> bool:
     shared = strong(earlier & later)
     ends_another = bool(b.gone) and not b.gone & earlier
     if cosine is None:
-        return len(shared) > ends_another
+        return len(shared) > ends_another or not b.gone.isdisjoint(earlier)
     return cosine >= (ENDS_ANOTHER_COSINE if ends_another else RELATED_COSINE if shared else UNNAMED_COSINE)
+
+
+def is_task_under(rule: str, text: str) -> bool:
+    """Return whether the text may be a task that is done by the rule, which it then neither ends nor disputes."""
+    return is_standing(rule) and not is_standing(text)
 
 
 def stated_within_a_day(old: Assertion, new: Assertion) -> bool:

@@ -332,7 +332,7 @@ def has_correction(text: str) -> bool:
 
 _STANDING = later(
     r"\b(?:always|never|every|each|from now on|remember|whenever|immer|niemals?|stets|jede[rmns]?|ab jetzt|toujours|jamais|chaque|désormais"
-    r"|siempre|nunca|cada|sempre|ogni|altijd|nooit|elke|всегда|никогда|кажд\w{1,3})\b|始终|总是|从不|永远|每次|必ず|常に|決して|항상|절대|언제나",
+    r"|siempre|nunca|cada|sempre|ogni|altijd|nooit|elke|всегда|никогда|кажд\w{1,3})\b|始终|总是|从不|永远|每次|以后|今后|从今|必ず|常に|決して|今後|これから|항상|절대|언제나|앞으로|이제부터",
     re.IGNORECASE,
 )
 

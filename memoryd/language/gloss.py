@@ -33,7 +33,9 @@ COLUMNS = ("de", "fr", "es", "pt", "it", "nl", "pl", "ru", "zh", "ja")
 _ASKING = frozenset({"where", "when", "why", "how", "how many"})
 _INFLECTED = frozenset({"pl", "ru"})
 _SCRIPTS = frozenset({"ko", "ja", "zh", "ru"})
-_TOKEN = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿가-힯]{1,400}|[^\W\d_][\w./-]{0,80}|\d[\w.]{0,40}")
+_SIGNS = "぀-ヿ㐀-䶿一-鿿豈-﫿가-힯"
+# Names in such a script are often written without a space before the next word or particle ("npm을", "使用npm安装").
+_TOKEN = re.compile(rf"[{_SIGNS}]{{1,400}}|[^\W\d_](?:(?![{_SIGNS}])[\w./-]){{0,80}}|\d(?:(?![{_SIGNS}])[\w.]){{0,40}}")
 _LATIN_WORD = re.compile(r"[^\W\d_]{1,40}")
 _CYRILLIC = re.compile(r"[\u0400-\u052f]")
 _IDENTIFIER = re.compile(r"[a-z][A-Z]|_|\.\w")

@@ -201,6 +201,8 @@ def test_a_paraphrase_with_few_words_in_common_is_the_same_when_both_are_read_to
         ("write the tutorials in Danish", "from now on the tutorials are in Norwegian"),
         ("the mirror is at port 8085", "you reach the mirror on port 9443 since Tuesday"),
         ("Release notes are written by Jana.", "The release notes come from a script."),
+        ("Toujours écrire les commentaires en français.", "Désormais, écris toujours les commentaires en anglais."),
+        ("앞으로는 항상 npm을 사용해.", "앞으로는 npm 대신 pnpm을 사용해."),
     ],
 )
 def test_another_answer_of_the_user_replaces_the_older_one_when_both_are_read_together(
@@ -227,6 +229,13 @@ def test_a_less_certain_replacement_without_a_word_of_change_is_put_before_the_u
 def test_a_change_of_another_thing_or_property_ends_no_statement_of_the_user(reader: Comparer, old: str, new: str) -> None:
     found = reader.compare(Assertion(old, by_user=True), Assertion(new, by_user=True))
     assert found.relation not in (Relation.SAME, Relation.REPLACES, Relation.CONTRADICTS)
+
+
+def test_two_opposite_rules_of_one_day_dispute_each_other(reader: Comparer) -> None:
+    noon = datetime(2026, 5, 4, 12, tzinfo=UTC)
+    old = Assertion("Always indent with tabs.", by_user=True, at=noon)
+    new = Assertion("Always indent with two spaces.", by_user=True, at=noon + timedelta(minutes=5))
+    assert reader.compare(old, new).relation in (Relation.CONTRADICTS, Relation.REPLACES)
 
 
 @pytest.mark.parametrize(("old", "new"), OPPOSED)
