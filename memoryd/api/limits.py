@@ -1,4 +1,4 @@
-"""Limits on the changes that a model may make to memories. They apply on every interface. All functions are pure."""
+"""Limits on what a model may see of memories and change in them. They apply on every interface. All functions are pure."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from memoryd.core.errors import InputError
+from memoryd.core.errors import InputError, NotFoundError
 from memoryd.core.types import RESERVED_TAGS, Candidate, MemoryItem, Source, Trust
 
 MODEL_CONFIDENCE = 0.8
@@ -65,3 +65,8 @@ def model_changes(item: MemoryItem, changes: Mapping[str, Any], now: datetime) -
     if "confidence" in changes:
         changes["confidence"] = min(changes["confidence"], max(MODEL_CONFIDENCE, item.confidence))
     return {name: value for name, value in changes.items() if value != getattr(item, name)}
+
+
+def unknown_to_model(id: str) -> NotFoundError:
+    """Return the error for a memory that a model can't see. It doesn't reveal whether the memory exists."""
+    return NotFoundError(f"There is no memory '{id}'.", fix="Look it up with recall; a candidate is settled in its own project.")

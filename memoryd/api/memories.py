@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Annotated, Any, NotRequired, TypedDict
 
-from memoryd.api.limits import MODEL_CONFIDENCE, model_changes, model_tags
+from memoryd.api.limits import MODEL_CONFIDENCE, model_changes, model_tags, unknown_to_model
 from memoryd.api.parameters import (
     ALL,
     MAX_TEXT,
@@ -47,7 +47,6 @@ from memoryd.api.shared import (
     session_parameter,
     sources_parameter,
     tags_parameter,
-    unknown_to_model,
 )
 from memoryd.core.clock import from_iso, to_iso
 from memoryd.core.codec import hit_to_dict, item_to_dict

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from memoryd.api.limits import unknown_to_model
 from memoryd.api.parameters import ALL
-from memoryd.api.shared import unknown_to_model
 from memoryd.core.errors import InputError, NotFoundError
 from memoryd.core.types import Project, Query, Scope, Status
 from memoryd.daydream.admission import is_excluded

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 from memoryd.api.parameters import choice, choices, moment, text, texts
 from memoryd.api.registry import Shown
 from memoryd.core.codec import item_to_dict
-from memoryd.core.errors import InputError, NotFoundError
+from memoryd.core.errors import InputError
 from memoryd.core.text import one_line
 from memoryd.core.types import Kind, MemoryItem, Polarity, Scope, Source
 from memoryd.recall.prompt_block import describe_source, harmless
@@ -135,8 +135,3 @@ def keys_of(entries: Sequence[str], *, typed: bool = False) -> tuple[str, ...]:
         raise InputError(f"asked_as: {len(entries)} entries are too many.", fix=f"Give about four, at most {MAX_KEYS}.")
     keys = [harmless(storable_text(one_line(entry)[: 4 * MAX_KEY], typed=typed).text[:MAX_KEY]) for entry in entries]
     return tuple(dict.fromkeys(key for key in keys if key))
-
-
-def unknown_to_model(id: str) -> NotFoundError:
-    """Return the error for a memory that a model can't see. It doesn't reveal whether the memory exists."""
-    return NotFoundError(f"There is no memory '{id}'.", fix="Look it up with recall; a candidate is settled in its own project.")
