@@ -216,8 +216,16 @@ _NOT_BEFORE_NAME = re.compile(
 _CODE = re.compile(r"`[^`\n]{1,120}`|\"[^\"\n]{1,120}\"")
 
 
+MAX_CHARACTERS = 2_000
+
+
 def in_english(rule: str) -> str:
-    """Return the rule with its cue words in English. Rules in English or German are returned unchanged."""
+    """Return the rule with its cue words in English.
+
+    Rules in English or German are returned unchanged, like texts that are too long for a rule.
+    """
+    if len(rule) > MAX_CHARACTERS:
+        return rule
     if _EAST_SIGN.search(rule):
         return _outside_code(rule.translate(_PUNCTUATION), _eastern)
     if len(_WEST_ONLY.findall(rule)) + 2 * len(_WEST_KEYS.findall(rule)) > len(_GERMAN_OR_ENGLISH.findall(rule)):
