@@ -92,7 +92,7 @@ def test_the_time_grows_with_the_length_and_no_faster(part: str) -> None:
     redact("warm up 1234567890")
     if (long := seconds(50_000)) < 0.1:
         return
-    # Where the repetition is cut decides whether a secret is found in it. Both lengths cut parts of 2, 3, 5 or 6 characters alike.
+    # Where the repetition is cut decides whether a secret is found in it. Both lengths cut parts of 2, 3, 5 or 6 alike.
     short, long = min(seconds(20_000) for _ in range(3)), min(long, seconds(50_000))
     assert long < max(0.1 * patience(), 4 * short)
     assert long < 3 * patience(), "0.2 to 1 s alone on the machine it was measured on"
