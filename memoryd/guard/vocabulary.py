@@ -164,6 +164,16 @@ NO_SCRIPTS = OUTCOMES | frozenset(
 )
 """Words that follow such a program in a sentence without being the name of a script."""
 
+PUBLISHES = (
+    "npm publish",
+    "pnpm publish",
+    "yarn npm publish",
+    "cargo publish",
+    "twine upload",
+    "poetry publish",
+    "uv publish",
+    "gem push",
+)
 PHRASES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"force[- ]?push(?:es|ed|ing)?|pushe?n? (?:it )?(?:with|mit) force", ("git push --force",)),
     (r"hard[- ]?resets?|reset(?:te|ten)? hard", ("git reset --hard",)),
@@ -273,16 +283,7 @@ PHRASES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ),
     (
         r"publish\w{0,3} (?:the |any |our |new )*packages?",
-        (
-            "npm publish",
-            "pnpm publish",
-            "yarn npm publish",
-            "cargo publish",
-            "twine upload",
-            "poetry publish",
-            "uv publish",
-            "gem push",
-        ),
+        PUBLISHES,
     ),
     (
         r"(?:discard|throw away|revert|undo|lose) (?:my |any |the |local |uncommitted |unstaged )*changes",
@@ -742,16 +743,6 @@ FLASHES = (
     "platformio run -t upload",
     "ninja flash",
     "JLinkExe",
-)
-PUBLISHES = (
-    "npm publish",
-    "pnpm publish",
-    "yarn npm publish",
-    "cargo publish",
-    "twine upload",
-    "poetry publish",
-    "uv publish",
-    "gem push",
 )
 RELEASES = (
     "gh release create",

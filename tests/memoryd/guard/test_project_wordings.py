@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from memoryd.core.checks import Check, check_from_dict, check_to_dict
-from memoryd.core.tool_calls import ToolCall
 from memoryd.guard.code import count_piece
 from memoryd.guard.compile import compile_rule
-from memoryd.guard.evaluate import evaluate
 from memoryd.guard.shell import parse_shell
+from tests.memoryd.guard.wordings import misjudged_edits, misjudged_lines, violates
 
 SHELL: dict[str, tuple[list[str], list[str]]] = {
     # redirections, variables, containers and code on the command line
@@ -182,31 +180,14 @@ EDITS: dict[str, tuple[list[tuple[str, str]], list[tuple[str, str]]]] = {
 }
 
 
-def violates(check: Check, tool: str, given: dict[str, str]) -> bool:
-    return bool(evaluate(check, ToolCall(tool, given, "/r", "/r"), branch="topic").violation)
-
-
 @pytest.mark.parametrize("rule", SHELL)
 def test_a_rule_catches_its_violations_and_spares_look_alikes(rule: str) -> None:
-    check = compile_rule(rule)
-    assert check is not None
-    assert check_from_dict(check_to_dict(check)) == check
-    wrong, right = SHELL[rule]
-    missed = [line for line in wrong if not violates(check, "Bash", {"command": line})]
-    touched = [line for line in right if violates(check, "Bash", {"command": line})]
-    assert (missed, touched) == ([], [])
+    assert misjudged_lines(rule, *SHELL[rule]) == ([], [])
 
 
 @pytest.mark.parametrize("rule", EDITS)
 def test_a_rule_catches_what_an_edit_adds(rule: str) -> None:
-    check = compile_rule(rule)
-    assert check is not None
-    wrong, right = EDITS[rule]
-    tool, key = ("NotebookEdit", "notebook_path") if "except:" in rule else ("Write", "file_path")
-    text = "new_source" if tool == "NotebookEdit" else "content"
-    missed = [edit for edit in wrong if not violates(check, tool, {key: f"/r/{edit[0]}", text: edit[1]})]
-    touched = [edit for edit in right if violates(check, tool, {key: f"/r/{edit[0]}", text: edit[1]})]
-    assert (missed, touched) == ([], [])
+    assert misjudged_edits(rule, *EDITS[rule]) == ([], [])
 
 
 @pytest.mark.parametrize(

@@ -6,13 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.core.checks import Check, check_from_dict, check_to_dict
+from memoryd.core.checks import check_from_dict
 from memoryd.core.errors import InputError
 from memoryd.core.tool_calls import ToolCall
 from memoryd.guard.code import PIECES, count_imports, count_piece
 from memoryd.guard.compile import compile_rule
 from memoryd.guard.evaluate import STYLES, evaluate, has_style
 from memoryd.guard.shell import parse_shell
+from tests.memoryd.guard.wordings import misjudged_edits, misjudged_lines, violates
 
 SHELL: dict[str, tuple[list[str], list[str]]] = {
     "Commits need a body that says why.": (["git commit -m 'Drop a'"], ["git commit -m 'Drop a' -m 'It is dead.'", "git log"]),
@@ -171,29 +172,14 @@ EDITS: dict[str, tuple[list[tuple[str, str]], list[tuple[str, str]]]] = {
 }
 
 
-def violates(check: Check, tool: str, given: dict[str, str]) -> bool:
-    return bool(evaluate(check, ToolCall(tool, given, "/r", "/r"), branch="topic").violation)
-
-
 @pytest.mark.parametrize("rule", SHELL)
 def test_a_rule_catches_its_violations_and_spares_look_alikes(rule: str) -> None:
-    check = compile_rule(rule)
-    assert check is not None
-    assert check_from_dict(check_to_dict(check)) == check
-    wrong, right = SHELL[rule]
-    missed = [line for line in wrong if not violates(check, "Bash", {"command": line})]
-    touched = [line for line in right if violates(check, "Bash", {"command": line})]
-    assert (missed, touched) == ([], [])
+    assert misjudged_lines(rule, *SHELL[rule]) == ([], [])
 
 
 @pytest.mark.parametrize("rule", EDITS)
 def test_a_rule_catches_what_an_edit_adds(rule: str) -> None:
-    check = compile_rule(rule)
-    assert check is not None
-    wrong, right = EDITS[rule]
-    missed = [edit for edit in wrong if not violates(check, "Write", {"file_path": f"/r/{edit[0]}", "content": edit[1]})]
-    touched = [edit for edit in right if violates(check, "Write", {"file_path": f"/r/{edit[0]}", "content": edit[1]})]
-    assert (missed, touched) == ([], [])
+    assert misjudged_edits(rule, *EDITS[rule]) == ([], [])
 
 
 @pytest.mark.parametrize(
