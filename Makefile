@@ -46,8 +46,8 @@ coverage: $(STAMP) ## the share of lines that the fast tests and some slow ones 
 	$(BIN)/python -m pytest -n 3 --dist loadfile --hypothesis-profile=thorough --cov --cov-report= --cov-fail-under=0
 	$(BIN)/python -m pytest -n 2 -m 'slow and not e2e' --cov --cov-append --cov-report term:skip-covered $(COVERED)
 
-# First paint and redaction are timed on a machine that does nothing else; the other slow tests share it.
-TIMED := tests/memoryd/console/browser/test_browser_speed.py tests/memoryd/daydream/test_redact_rates.py
+# First paint is timed on a machine that does nothing else; the other slow tests share it.
+TIMED := tests/memoryd/console/browser/test_browser_speed.py
 slow: $(STAMP) ## the slow tests that 'make coverage' leaves out
 	$(BIN)/python -m pytest -n 2 -m 'slow and not e2e' $(addprefix --ignore=,$(TIMED) $(COVERED))
 	$(BIN)/python -m pytest -m 'slow and not e2e' $(TIMED)

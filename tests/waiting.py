@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -12,11 +11,6 @@ import pytest
 HANGS_SECONDS = 60.0
 PAUSE_SECONDS = 0.01
 TRIES = 5
-
-
-def patience() -> int:
-    """Return the factor for limits on CPU time: 1, or more while coverage is measured, which slows Python code down."""
-    return 1 if sys.gettrace() is None else 5
 
 
 def until(

@@ -18,7 +18,9 @@ from tests.hooks.fake_daemon import BOUND_SECONDS, EVENTS, FakeDaemon
 from tests.waiting import once_within, until
 
 Make = Callable[..., FakeDaemon]
-GENEROUS_SECONDS = 1.5  # The limit is 0.3 s, but test machines are busy. benchmarks/hooks.py measures it.
+GENEROUS_SECONDS = (
+    5.0  # The limit is 0.3 s, which benchmarks/hooks.py measures. A hook that waits for the daemon hangs for longer.
+)
 UNABLE = """
 
 def _unable(*arguments, **options):

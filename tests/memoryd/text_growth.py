@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import gc
+import contextlib
 import importlib
 import inspect
-import itertools
-import math
 import pkgutil
-import time
 import typing
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import memoryd
+from tests.costs import repeated, steep
 
 # Reasons for the exclusions. All other functions that take only text or bytes are tried.
 LEFT_OUT = {
@@ -142,13 +140,6 @@ SEEDS = (
     "&amp;",
     "\ufeff",
 )
-MIN_SECONDS = 0.02
-# Growth by 8 costs a linear function 8 times as much, and a quadratic function 64 times. The limit is between them,
-# at n to the 1.5.
-MAX_EXPONENT = 1.5
-MAX_SECONDS = 1.5
-INFINITE = 9.9
-_CALLS = itertools.count()
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,57 +182,16 @@ def _text_kinds(function: Callable[..., object]) -> tuple[type, ...]:
     return kinds if kinds and all(kind in (str, bytes) for kind in kinds) else ()
 
 
-def seconds(function: TextFunction, text: str) -> float:
-    """Return the CPU time of one call, whatever its result. The text's end is unique, because some functions cache texts.
+def problem(function: TextFunction, seed: str, characters: int) -> str:
+    """Return the problem with the function's cost for the repeated seed, or an empty text. Its result does not matter."""
 
-    The garbage collector is off, because its cost depends on all objects in the process and not on the text.
-    """
-    text = f"{text} {next(_CALLS)}"
-    given = [text if kind is str else text.encode("utf-8", "surrogatepass") for kind in function.kinds]
-    collects = gc.isenabled()
-    gc.disable()
-    begun = time.thread_time()
-    try:
-        result = function.call(*given)
-        if inspect.isgenerator(result):
-            for _ in result:
-                continue
-    except Exception:  # noqa: BLE001 - refusing is an answer too
-        pass
-    finally:
-        spent = time.thread_time() - begun
-        if collects:
-            gc.enable()
-    return spent
+    def call(text: str) -> None:
+        given = [text if kind is str else text.encode("utf-8", "surrogatepass") for kind in function.kinds]
+        with contextlib.suppress(Exception):  # refusing is an answer too
+            result = function.call(*given)
+            if inspect.isgenerator(result):
+                for _ in result:
+                    continue
 
-
-def repeated(seed: str, characters: int) -> str:
-    """Return the repeated seed."""
-    return (seed * (characters // len(seed) + 1))[:characters]
-
-
-def exponent(function: TextFunction, seed: str, characters: int, tries: int = 1) -> tuple[float, float]:
-    """Return the power of the text's length with which the cost grows, and the seconds for eight times `characters`.
-
-    Return 0 if even that takes less than MIN_SECONDS, which is not significant. Return INFINITE if one such text
-    already takes too long.
-    """
-    if (first := seconds(function, repeated(seed, characters))) > MAX_SECONDS:
-        return INFINITE, first
-    last = seconds(function, repeated(seed, 8 * characters))
-    if last < MIN_SECONDS:
-        return 0.0, last
-    sizes = [characters * factor for factor in (1, 2, 4, 8)]
-    times = [min(seconds(function, repeated(seed, size)) for _ in range(tries)) for size in sizes]
-    # The steepest of the last two doublings and of both together, because caches and start-up costs are hidden in the
-    # first one.
-    return math.log2(times[3] / max(times[1], 1e-4)) / 2, times[3]
-
-
-def steep(function: TextFunction, seed: str, characters: int) -> str:
-    """Return the problem with the function's cost for this seed, or an empty text. A suspected problem is measured again."""
-    for tries in (1, 3, 5):
-        power, cost = exponent(function, seed, characters, tries)
-        if power <= MAX_EXPONENT:
-            return ""
-    return f"{function.name} of {seed!r}: {cost:.2f} s for {8 * characters} characters, growing by the power {power:.1f}"
+    found = steep(call, repeated(seed), characters)
+    return found and f"{function.name} of {seed!r}: {found}"

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
-import statistics
-import time
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -52,15 +51,15 @@ def test_states_after_a_few_commits_are_right(tmp_path: Path) -> None:
     assert found == [repository.expected(learnt) for learnt in repository.learnt]
 
 
-@pytest.mark.slow
-def test_comparing_the_cited_code_of_a_recall_takes_less_than_2_ms(tmp_path: Path) -> None:
-    repository, check = grown(tmp_path / "r", 13), CodeCheck()
+def test_cited_code_that_was_compared_before_starts_no_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    repository, check = grown(tmp_path / "r", 13, commits=12), CodeCheck()
     hits = [cited for learnt in repository.learnt[:8] for cited in learnt.cites]
     check.quick(repository.root, hits)
     check.settle()
-    times = []
-    for _ in range(50):
-        begun = time.perf_counter()
-        check.quick(repository.root, hits)
-        times.append(time.perf_counter() - begun)
-    assert statistics.median(times) < 0.002
+    before = check.quick(repository.root, hits)
+
+    def refuse(*_arguments: object, **_named: object) -> None:
+        raise AssertionError("a program was started")
+
+    monkeypatch.setattr(subprocess, "Popen", refuse)
+    assert check.quick(repository.root, hits) == before

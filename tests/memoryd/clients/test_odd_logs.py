@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from memoryd.core.errors import TranscriptError
 from memoryd.core.files import read_regular
 from memoryd.core.state import Cursor
 from memoryd.daydream.transcript import first_folder, read_transcript
+from tests.costs import assert_linear
 from tests.deep_folders import deep_folders
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such files")
@@ -96,10 +96,8 @@ def test_a_log_whose_place_a_pipe_takes_after_a_look_at_it_is_refused(tmp_path: 
 
 
 def test_many_contexts_before_a_prompt_are_removed_in_linear_time() -> None:
-    def seconds(number: int) -> float:
-        text = "<hook_context></hook_context>\n" * number + "Use ruff."
-        begun = time.thread_time()
+    def remove(text: str) -> None:
         assert without_context(text) == "Use ruff."
-        return time.thread_time() - begun
 
-    assert min(seconds(80_000) for _ in range(3)) < 32 * max(min(seconds(10_000) for _ in range(3)), 1e-3)
+    unit = "<hook_context></hook_context>\n"
+    assert_linear(remove, lambda characters: unit * (characters // len(unit)) + "Use ruff.", 300_000)

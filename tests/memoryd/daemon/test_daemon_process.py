@@ -9,7 +9,6 @@ import stat
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -188,9 +187,7 @@ def test_the_real_daemon_of_a_deleted_home_ends_and_does_not_make_it_again(setti
     client.call("remember", {"content": "Deploys happen on Tuesdays.", "cwd": str(settings.home.parent)})
     assert daemons_of(settings.paths)
     until(lambda: shutil.rmtree(settings.home, ignore_errors=True) or not settings.home.exists())
-    start = time.monotonic()
     until(lambda: not daemons_of(settings.paths))
-    assert time.monotonic() - start < 5  # half a second on an idle machine
     assert not settings.home.exists()
 
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 
 import pytest
@@ -11,8 +10,8 @@ from memoryd.core.protocols import Extractor
 from memoryd.core.types import Kind, Passage, Polarity, Scope, Source, Status, Turn, TurnKind
 from memoryd.daydream.offline import HeuristicExtractor, cues
 from memoryd.daydream.offline.sentences import episodes
+from tests.costs import assert_linear
 from tests.memoryd.daydream.talk import contents, found, talk
-from tests.waiting import patience
 
 RULE = "always run the linter before you push"
 CORRECTION = talk(
@@ -210,11 +209,9 @@ def test_any_turns_give_sound_candidates_and_always_the_same(turns: list[Turn], 
         assert one.source is not Source.TOOL
 
 
-@pytest.mark.parametrize("text", ["`" * 24_000, "[" * 24_000, '"' * 24_000, "a/" * 12_000, "don't x " * 3_000, "不要" * 12_000])
-def test_hostile_text_takes_bounded_time(text: str) -> None:
-    began = time.process_time()
-    found((Turn(TurnKind.USER, text, "u1", 1), Turn(TurnKind.ASSISTANT, text, "u2", 2)))
-    assert time.process_time() - began < 5 * patience()
+@pytest.mark.parametrize("unit", ["`", "[", '"', "a/", "don't x ", "不要"])
+def test_hostile_text_takes_linear_time(unit: str) -> None:
+    assert_linear(lambda text: found((Turn(TurnKind.USER, text, "u1", 1), Turn(TurnKind.ASSISTANT, text, "u2", 2))), unit, 3_000)
 
 
 @pytest.mark.parametrize(

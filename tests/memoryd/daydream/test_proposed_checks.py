@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from memoryd.core.types import Candidate, Passage, Turn, TurnKind
 from memoryd.daydream import proposed_checks
 from memoryd.daydream.model_reader import ModelExtractor
 from memoryd.testing import ScriptedLLM
+from tests.costs import assert_linear
 
 SETTINGS = Settings(home=Path("home"))
 SAID = "npm is history here, everything goes through pnpm from now on."
@@ -181,8 +181,6 @@ def test_whatever_a_model_writes_each_entry_of_an_accepted_check_is_in_the_users
 
 
 def test_a_proposal_for_a_long_text_costs_linear_time() -> None:
-    said = "never, hands off, leave the force push lock files and instead of " * 1_500
     check = {"kind": "command", "words": ["npm", "a b * c*d"], "instead": "pnpm", "unless": ["--x"]}
-    started = time.process_time()
-    proposed_checks.accepted([check] * 9, "", said)
-    assert time.process_time() - started < 2.0
+    said = "never, hands off, leave the force push lock files and instead of "
+    assert_linear(lambda text: proposed_checks.accepted([check] * 9, "", text), said, 12_000)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import time
+from random import Random
 
-from hypothesis import given
-from hypothesis import strategies as st
+import pytest
 
 from memoryd.core.checks import Check, CheckKind
 from memoryd.daydream.offline.acts import Act, acts_of
 from memoryd.daydream.offline.sentences import statements
 from memoryd.daydream.offline.standing import may_be_standing, standing
 from memoryd.guard.compile import compile_rule
+from tests.costs import assert_linear
 
 PASSING = """\
 Don't call yarn, use pnpm instead.
@@ -116,12 +116,13 @@ def test_a_ban_that_does_not_say_for_how_long_is_left_to_the_user() -> None:
     assert not acts("don't touch legacy/") and not acts("don't push") and not acts("don't run the deploy script")
 
 
-@given(
-    st.lists(st.sampled_from("no don't never use the -x it instead of , . ; only every src/ `npm` must".split()), max_size=400)
-)
-def test_the_form_of_long_texts_is_judged_in_linear_time(words: list[str]) -> None:
-    text = " ".join(words)
-    start = time.thread_time()
-    may_be_standing(text)
-    standing(text, Check(CheckKind.COMMAND, words=("npm",)))
-    assert time.thread_time() - start < 0.1
+@pytest.mark.parametrize("seed", range(5))
+def test_the_form_of_long_texts_is_judged_in_linear_time(seed: int) -> None:
+    words = "no don't never use the -x it instead of , . ; only every src/ `npm` must".split()
+    unit = " ".join(Random(seed).choices(words, k=60)) + " "
+
+    def judge(text: str) -> None:
+        may_be_standing(text)
+        standing(text, Check(CheckKind.COMMAND, words=("npm",)))
+
+    assert_linear(judge, unit, 3_000)
