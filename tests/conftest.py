@@ -7,7 +7,6 @@ import gc
 import os
 import ssl
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -17,7 +16,7 @@ from jinja2.bccache import Bucket, BytecodeCache
 # On a slow machine, an example takes longer. With other examples on each run, a test would pass here and fail there.
 # Look for new ones with --hypothesis-profile=default.
 settings.register_profile("thorough", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("same", settings.get_profile("thorough"), max_examples=50)  # CI runs both.
+settings.register_profile("same", settings.get_profile("thorough"), max_examples=25)  # CI runs both.
 settings.load_profile("same")
 
 OWN = ("MEMORYD_", "MEMEVAL_", "CLAUDECODE", "CLAUDE_PLUGIN_", "CLAUDE_CODE_", "ANTHROPIC_", "OPENAI_", "OPENROUTER_", "GIT_")
@@ -36,6 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_finish() -> None:
     """Exclude the modules and tests from garbage collection, which took a third of the collection of tests."""
     gc.freeze()
+    gc.set_threshold(50_000)  # By default, the hundreds of thousands of objects of a syntax tree are visited many times.
     gc.enable()
 
 
@@ -60,23 +60,12 @@ def _bundled_models_are_loaded_once() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def _nothing_waits_for_the_disk() -> Iterator[None]:
     """Skip syncs to the disk in this process, because tests kill processes but never cut the power."""
-    from memoryd.core.db import Database
-
-    prepare, use_write_ahead_log = Database._prepare, Database._use_write_ahead_log
-
-    def unsynced_use_write_ahead_log(self: Database) -> None:
-        self._connection.execute("PRAGMA synchronous=OFF")
-        use_write_ahead_log(self)
-
-    def prepare_unsynced(self: Database, *arguments: Any) -> None:
-        prepare(self, *arguments)
-        with self._translated():
-            self._connection.execute("PRAGMA synchronous=OFF")
+    from memoryd.core import db
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(os, "fsync", lambda handle: None)
-        patch.setattr(Database, "_prepare", prepare_unsynced)
-        patch.setattr(Database, "_use_write_ahead_log", unsynced_use_write_ahead_log)
+        for durable in db.SYNCHRONOUS:
+            patch.setitem(db.SYNCHRONOUS, durable, "OFF")
         yield
 
 

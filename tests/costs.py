@@ -49,7 +49,8 @@ def seconds(call: Callable[[], object]) -> float:
 def exponent(call: Call, text: Text, characters: int, repeats: int = 1) -> tuple[float, float]:
     """Return the power of the text's length with which the cost grows, and the seconds for eight times `characters`.
 
-    Return 0 if even that takes less than MIN_SECONDS. Return INFINITE if one shorter text takes too long.
+    Return 0 if even that takes less than MIN_SECONDS. Return INFINITE if one shorter text takes too long. The power is
+    that of the last two doublings, because caches and start-up costs are hidden in the first one.
     """
 
     def cost(length: int) -> float:
@@ -58,11 +59,8 @@ def exponent(call: Call, text: Text, characters: int, repeats: int = 1) -> tuple
 
     if (first := cost(characters)) > MAX_SECONDS:
         return INFINITE, first
-    if (last := cost(FACTOR * characters)) < MIN_SECONDS:
-        return 0.0, last
-    times = [min(cost(characters * factor) for _ in range(repeats)) for factor in (1, 2, 4, FACTOR)]
-    # The last two doublings together, because caches and start-up costs are hidden in the first one.
-    return math.log2(times[3] / max(times[1], 1e-4)) / 2, times[3]
+    short, long = (min(cost(factor * characters) for _ in range(repeats)) for factor in (FACTOR // 4, FACTOR))
+    return (0.0 if long < MIN_SECONDS else math.log(long / max(short, 1e-4), 4)), long
 
 
 def steep(call: Call, text: Text, characters: int) -> str:

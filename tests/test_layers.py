@@ -6,8 +6,10 @@ import ast
 import sys
 from collections import defaultdict
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -48,25 +50,39 @@ ONE_IMPORTER = {"mcp", "apscheduler", "watchdog", "hnswlib", "sqlite_vec", "netw
 MAY_SHARE = {"rich"}
 
 
-@cache
-def modules(package: str) -> dict[str, ast.Module]:
-    files = sorted((ROOT / package).rglob("*.py"))
-    return {
-        str(f.relative_to(ROOT).with_suffix("")).replace("/", ".").replace("\\", "."): ast.parse(f.read_text("utf-8"))
-        for f in files
-    }
+@dataclass(frozen=True, slots=True)
+class Module:
+    """What these tests ask about a module, found in one walk."""
+
+    imported: frozenset[str]
+    classes: tuple[str, ...]
+    attributes: tuple[ast.Attribute, ...]
+    comparisons: tuple[ast.Compare, ...]
+    calls: tuple[ast.Call, ...]
 
 
-@cache
-def imported(name: str, tree: ast.Module) -> set[str]:
-    out: set[str] = set()
+def parsed(file: Path) -> Module:
+    tree = ast.parse(file.read_text("utf-8"))
+    found = defaultdict[type, list[Any]](list)
     for node in ast.walk(tree):
-        if isinstance(node, ast.Import):
-            out |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{name}: relative import"
-            out |= {f"{node.module}.{alias.name}" for alias in node.names}
-    return out
+        found[type(node)].append(node)
+    assert not any(node.level for node in found[ast.ImportFrom]), f"{file}: relative import"
+    return Module(
+        frozenset(
+            [alias.name for node in found[ast.Import] for alias in node.names]
+            + [f"{node.module}.{alias.name}" for node in found[ast.ImportFrom] for alias in node.names]
+        ),
+        tuple(node.name for node in tree.body if isinstance(node, ast.ClassDef)),
+        tuple(found[ast.Attribute]),
+        tuple(found[ast.Compare]),
+        tuple(found[ast.Call]),
+    )
+
+
+@cache
+def modules(package: str) -> dict[str, Module]:
+    files = sorted((ROOT / package).rglob("*.py"))
+    return {str(f.relative_to(ROOT).with_suffix("")).replace("/", ".").replace("\\", "."): parsed(f) for f in files}
 
 
 def layer_of(package: str, module: str) -> int:
@@ -82,10 +98,10 @@ def layer_of(package: str, module: str) -> int:
 @pytest.mark.parametrize("package", sorted(LAYERS))
 def test_imports_go_downward_only(package: str) -> None:
     wrong = []
-    for name, tree in modules(package).items():
+    for name, module in modules(package).items():
         if name == f"{package}.__init__":
             continue
-        for target in imported(name, tree):
+        for target in module.imported:
             if not target.startswith(f"{package}."):
                 continue
             here, there = layer_of(package, name), layer_of(package, target)
@@ -97,14 +113,13 @@ def test_imports_go_downward_only(package: str) -> None:
 
 def store_classes() -> set[str]:
     """Return the names of the stores' classes."""
-    trees = (tree for name, tree in modules("memoryd").items() if name.startswith("memoryd.stores"))
-    return {node.name for tree in trees for node in tree.body if isinstance(node, ast.ClassDef) and node.name.endswith("Store")}
+    found = (module for name, module in modules("memoryd").items() if name.startswith("memoryd.stores"))
+    return {name for module in found for name in module.classes if name.endswith("Store")}
 
 
 def stores_of_the_service() -> set[str]:
     """Return the attributes of the Orchestrator that contain its private stores."""
-    tree = modules("memoryd")["memoryd.service"]
-    return {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr.startswith("_")}
+    return {node.attr for node in modules("memoryd")["memoryd.service"].attributes if node.attr.startswith("_")}
 
 
 def is_service(node: ast.expr) -> bool:
@@ -121,10 +136,10 @@ def test_nothing_above_the_orchestrator_reaches_into_a_store() -> None:
         name for name in modules("memoryd") if "." in name and layer_of("memoryd", name) > layer_of("memoryd", "memoryd.service")
     ]
     for name in above:
-        tree = modules("memoryd")[name]
-        wrong += [f"{name} imports {target}" for target in imported(name, tree) if target.rsplit(".", 1)[-1] in classes]
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Attribute) and is_service(node.value) and (node.attr in private or node.attr == "markdown"):
+        module = modules("memoryd")[name]
+        wrong += [f"{name} imports {target}" for target in module.imported if target.rsplit(".", 1)[-1] in classes]
+        for node in module.attributes:
+            if is_service(node.value) and (node.attr in private or node.attr == "markdown"):
                 wrong.append(f"{name}:{node.lineno} uses {node.attr} of the service")
     assert len(above) > 50
     assert not wrong, "\n".join(wrong)
@@ -147,10 +162,9 @@ def assert_no_circle(graph: Mapping[str, set[str]]) -> None:
 @pytest.mark.parametrize("package", sorted(LAYERS))
 def test_modules_do_not_import_each_other_in_a_circle(package: str) -> None:
     graph: dict[str, set[str]] = defaultdict(set)
-    trees = modules(package)
-    known = set(trees)
-    for name, tree in trees.items():
-        for target in imported(name, tree):
+    known = modules(package)
+    for name, module in known.items():
+        for target in module.imported:
             for candidate in (target, target.rsplit(".", 1)[0]):
                 if candidate in known and candidate != name:
                     graph[name].add(candidate)
@@ -158,22 +172,20 @@ def test_modules_do_not_import_each_other_in_a_circle(package: str) -> None:
 
 
 @cache
-def scripts() -> dict[str, ast.Module]:
+def scripts() -> dict[str, Module]:
     """Return the modules of hooks and plugin, which import each other by their bare names."""
-    return {
-        file.stem: ast.parse(file.read_text("utf-8")) for folder in ("hooks", "plugin") for file in (ROOT / folder).glob("*.py")
-    }
+    return {file.stem: parsed(file) for folder in ("hooks", "plugin") for file in (ROOT / folder).glob("*.py")}
 
 
 def test_hooks_and_plugin_do_not_import_each_other_in_a_circle() -> None:
-    graph = {name: {target for target in imported(name, tree) if target in scripts()} for name, tree in scripts().items()}
+    graph = {name: {target for target in script.imported if target in scripts()} for name, script in scripts().items()}
     assert {"protocol", "fallback"} <= graph["hook"]
     assert_no_circle(graph)
 
 
 def test_hooks_import_nothing_of_the_plugin() -> None:
     for file in (ROOT / "hooks").glob("*.py"):
-        found = imported(file.stem, scripts()[file.stem])
+        found = scripts()[file.stem].imported
         assert not found & {other.stem for other in (ROOT / "plugin").glob("*.py")}, file.name
 
 
@@ -189,41 +201,40 @@ def is_name_of_a_class(node: ast.expr) -> bool:
 def test_no_class_is_compared_by_its_name() -> None:
     """Modules that are loaded twice have different classes with the same names."""
     wrong = []
-    for name, tree in {**scripts(), **modules("memoryd"), **modules("memeval")}.items():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Compare) and any(map(is_name_of_a_class, (node.left, *node.comparators))):
-                wrong.append(f"{name}:{node.lineno}")
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "__import__":
-                wrong.append(f"{name}:{node.lineno} imports by a text, which hides a circle")
+    for name, module in {**scripts(), **modules("memoryd"), **modules("memeval")}.items():
+        for comparison in module.comparisons:
+            if any(map(is_name_of_a_class, (comparison.left, *comparison.comparators))):
+                wrong.append(f"{name}:{comparison.lineno}")
+        for call in module.calls:
+            if isinstance(call.func, ast.Name) and call.func.id == "__import__":
+                wrong.append(f"{name}:{call.lineno} imports by a text, which hides a circle")
     assert not wrong, wrong
 
 
 def test_the_product_never_imports_the_benchmark() -> None:
-    for name, tree in modules("memoryd").items():
-        assert not any(target.split(".")[0] == "memeval" for target in imported(name, tree)), name
+    for name, module in modules("memoryd").items():
+        assert not any(target.split(".")[0] == "memeval" for target in module.imported), name
 
 
 def test_the_benchmark_touches_the_product_in_few_places_only() -> None:
-    for name, tree in modules("memeval").items():
-        touches = any(target.split(".")[0] == "memoryd" and not target.startswith(SHARED) for target in imported(name, tree))
+    for name, module in modules("memeval").items():
+        touches = any(target.split(".")[0] == "memoryd" and not target.startswith(SHARED) for target in module.imported)
         assert not touches or name.startswith(MAY_IMPORT_MEMORYD), name
 
 
 @pytest.mark.parametrize("package", sorted(LAYERS))
 def test_each_third_party_library_is_imported_in_one_module(package: str) -> None:
     importers: dict[str, set[str]] = defaultdict(set)
-    for name, tree in modules(package).items():
-        for target in imported(name, tree):
+    for name, module in modules(package).items():
+        for target in module.imported:
             importers[target.split(".")[0]].add(name)
     for library in ONE_IMPORTER - MAY_SHARE:
         assert len(importers[library]) <= 1, f"{library}: {sorted(importers[library])}"
 
 
 def test_hooks_and_the_pump_use_the_standard_library_only() -> None:
-    files = [*(ROOT / "hooks").glob("*.py"), *(ROOT / "plugin").glob("*.py")]
-    assert files
-    own = {f.stem for f in files}
-    for file in files:
-        for target in imported(file.stem, ast.parse(file.read_text("utf-8"))):
+    assert scripts()
+    for name, script in scripts().items():
+        for target in script.imported:
             top = target.split(".")[0]
-            assert top in sys.stdlib_module_names or top in own, f"{file.name} imports {target}"
+            assert top in sys.stdlib_module_names or top in scripts(), f"{name} imports {target}"

@@ -32,6 +32,8 @@ Row = tuple[Any, ...]
 WAIT_SECONDS = 10.0
 READ_WAIT_MS = 2_000
 PAUSE_SECONDS = 0.02
+# Whether SQLite waits for the disk: at each commit of a durable database, else at checkpoints.
+SYNCHRONOUS = {True: "FULL", False: "NORMAL"}
 CHECKSUM_BYTES = 8
 # application_id of a database with page checksums. The header byte that indicates them may itself be damaged.
 CHECKSUMMED = 0x6D656D64  # Mark used by earlier versions, independent of the file's location.
@@ -129,8 +131,8 @@ class Database:
             self._connection.set_busy_timeout(int(WAIT_SECONDS * 1000))
             if checked:
                 self._reserve_checksums()
+            self._connection.execute(f"PRAGMA synchronous={SYNCHRONOUS[durable]}")
             self._use_write_ahead_log()
-            self._connection.execute(f"PRAGMA synchronous={'FULL' if durable else 'NORMAL'}")
             self._connection.execute("PRAGMA secure_delete=ON").fetchall()
             self._connection.execute("PRAGMA schema_version").fetchall()
             if checked:
@@ -273,11 +275,11 @@ class Database:
             if not self._durable or self._depth:  # SQLite can't change this inside a transaction.
                 yield
                 return
-            self.execute("PRAGMA synchronous=NORMAL")
+            self.execute(f"PRAGMA synchronous={SYNCHRONOUS[False]}")
             try:
                 yield
             finally:
-                self.execute("PRAGMA synchronous=FULL")
+                self.execute(f"PRAGMA synchronous={SYNCHRONOUS[True]}")
 
     def tokenizer(self, name: str, *arguments: str) -> Callable[[str], list[str]]:
         """Return a function that tokenises text like the named FTS5 tokenizer."""

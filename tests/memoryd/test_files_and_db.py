@@ -225,7 +225,10 @@ def test_a_private_folder_may_be_made_twice(tmp_path: Path) -> None:
     assert make_private_dir(tmp_path / "a") == make_private_dir(tmp_path / "a")
 
 
-def test_what_is_written_unsynced_is_there_and_later_writes_are_synced_again(tmp_path: Path) -> None:
+def test_what_is_written_unsynced_is_there_and_later_writes_are_synced_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("memoryd.core.db.SYNCHRONOUS", {True: "FULL", False: "NORMAL"})  # The other tests don't wait for disks.
     db = Database(tmp_path / "x.db")
     db.execute("CREATE TABLE t (n)")
     with pytest.raises(StoreError), db.unsynced():

@@ -9,7 +9,7 @@ import pytest
 from tests.memoryd.text_growth import LEFT_OUT, SEEDS, TextFunction, problem, text_functions
 
 FUNCTIONS = list(text_functions())
-SEEDS_IN_SAMPLE = 3
+SEEDS_IN_SAMPLE = 2
 BY_NAME = {function.name: function for function in FUNCTIONS}
 
 

@@ -180,7 +180,7 @@ def test_reading_the_folder_gives_no_events(folder: Path, watcher: MemoryWatcher
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such folders")
-@pytest.mark.parametrize("when", ["before", "while"])
+@pytest.mark.parametrize("when", [pytest.param("before", marks=pytest.mark.slow), "while"])
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_changes_are_noticed_beside_more_folders_in_folders_than_the_observer_can_bear(folder: Path, when: str) -> None:
     # In a process of its own, since the observer's thread, which all watchers share, may end.

@@ -603,7 +603,7 @@ def test_a_folder_that_was_excluded_while_no_daemon_ran_has_no_cached_answer(des
     assert desk.cached() == ""
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 4))])
 def test_after_any_acts_a_purged_word_is_nowhere(desk: Desk, seed: int) -> None:
     """Each memory has a unique word. All bytes are searched for the words of purged memories."""
     chance = random.Random(seed)

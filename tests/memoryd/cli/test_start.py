@@ -74,7 +74,15 @@ def test_a_version_that_cannot_be_written_is_one_line() -> None:
     assert "can't be written" in done.stderr and "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("command", ["search", "list", "remember", "status", "dream", "config", "restore", "hook"])
+@pytest.mark.parametrize(
+    "command",
+    [
+        "search",
+        "hook",
+        "status",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("list", "remember", "dream", "config", "restore")),
+    ],
+)
 def test_a_command_loads_no_store_and_no_model(command: str) -> None:
     _, loaded = start(command, "--help")
     assert not {name.partition(".")[0] for name in loaded} & set(HEAVY)

@@ -152,7 +152,7 @@ def test_what_only_looks_like_the_tag_stays(text: str) -> None:
     ],
 )
 def test_the_time_for_many_tags_grows_with_their_number(part: str) -> None:
-    assert_linear(strip_private, part, 25_000)
+    assert_linear(strip_private, part, 12_500)
 
 
 def test_a_cursor_carries_no_text_and_the_turns_before_are_read_from_the_log(tmp_path: Path) -> None:

@@ -231,7 +231,7 @@ def test_a_wrong_check_in_a_file_is_named(value: Any, field: str) -> None:
 
 @pytest.mark.parametrize("seed", [")", "a|", "[x](", "\0", "||", "<<E\n", ">$", "(a=1", ";[", "}|", "${$", "(for"])
 def test_a_line_of_signs_that_are_no_shell_is_parsed_quickly(seed: str) -> None:
-    assert_linear(parse_shell, seed, 2_500)
+    assert_linear(parse_shell, seed, 1_250)
 
 
 @pytest.mark.parametrize(("first", "second"), [(">", "}"), (">", "<"), (">>", "}"), (">", "{")])
