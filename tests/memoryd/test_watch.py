@@ -157,13 +157,14 @@ def _is_told_of(receiver: Receiver, file: Path) -> bool:
 
 def test_start_and_stop_may_be_called_twice_and_again(folder: Path, receiver: Receiver) -> None:
     watcher = MemoryWatcher(folder, receiver, settle_seconds=0.05)
+    before = set(threading.enumerate())
     watcher.stop()
     for _ in range(2):
         watcher.start()
         watcher.start()
         watcher.stop()
         watcher.stop()
-    assert not [thread for thread in threading.enumerate() if thread.name == "memoryd-watch"]
+    assert not [thread for thread in set(threading.enumerate()) - before if thread.name == "memoryd-watch"]
 
 
 def test_reading_the_folder_gives_no_events(folder: Path, watcher: MemoryWatcher, monkeypatch: pytest.MonkeyPatch) -> None:
