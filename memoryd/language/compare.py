@@ -8,6 +8,7 @@ values, choices) and `wording` (differing words). In ambiguous cases, `doubtful`
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -142,6 +143,10 @@ MIN_TURNED = 3
 _DIRECTED = frozenset("from to into before after over above under below".split())
 _CONVERSE = (("from", "to"), ("to", "from"), ("into", "from"), ("from", "into"), ("before", "after"), ("after", "before"))
 _COMMON_NAMES = frozenset(map(canonical, "api ui ci cli db sql url http json os ide gpu cpu ram vm pc pr prs qa id env".split()))
+_CHOOSING = frozenset("use using uses prefer choose pick verwende benutze nutze utilise utilisez usa usar usamos".split())
+_ARTICLES = frozenset("a an the".split())
+_PURPOSE = frozenset("for when while as für als pour para".split())
+MAX_UNLIKE = 2
 _PRECEDES = re.compile(
     r"\b(?:before|prior|first|until|without|beforehand|then|vorher|ohne|avant|sans|antes|sin|sem|без)\b", re.IGNORECASE
 )
@@ -433,6 +438,32 @@ def _changed_word(old: Assertion, new: Assertion, a: Reading, b: Reading) -> Com
     if another_choice(old.text, new.text):
         return Comparison(Relation.CONTRADICTS, "another preference", doubtful=True)
     return Comparison(Relation.DIFFERENT, "one word exchanged", doubtful=True)
+
+
+def are_rivals(old: Assertion, new: Assertion, a: Reading, b: Reading) -> bool:
+    """Return whether the user asks for different things of one kind, or for one purpose.
+
+    Only one of "use single quotes" and "use double quotes" can be obeyed, and one of "use rebase for updates" and "use
+    merge for updates". "Use type hints in tests" and "use factories in tests" can both be.
+    """
+    if not (old.by_user and new.by_user) or old.dont != new.dont or a.statement.negations or b.statement.negations:
+        return False
+    left, right = ([token for token in reading.statement.tokens if token not in _ARTICLES] for reading in (a, b))
+    start = _shared_start(left, right)
+    end = _shared_start(left[start:][::-1], right[start:][::-1])
+    unlike, rest = (left[start : len(left) - end], right[start : len(right) - end]), left[len(left) - end :] if end else []
+    if not start or left[start - 1] not in _CHOOSING or not all(0 < len(tokens) <= MAX_UNLIKE for tokens in unlike):
+        return False
+    mine, other = ([canonical(token) for token in tokens] for tokens in unlike)
+    if not rest or exchanged(mine, other, SUBJECTS):
+        return False
+    return rest[0] in _PURPOSE or (rest[0] not in STOP_WORDS and rest[0] not in PREPOSITIONS)
+
+
+def _shared_start(left: Sequence[str], right: Sequence[str]) -> int:
+    """Return the number of equal tokens at the start of both."""
+    pairs = enumerate(zip(left, right, strict=False))
+    return next((place for place, (x, y) in pairs if x != y), min(len(left), len(right)))
 
 
 def adds(old: Assertion, new: Assertion) -> bool:

@@ -22,6 +22,7 @@ from memoryd.language.compare import (
     Comparison,
     Difference,
     Relation,
+    are_rivals,
     compare_read,
     differences,
     excludes_instead,
@@ -70,6 +71,8 @@ FAR_OVERLAP = 0.2
 FAR_LONGER = 4
 SOON = timedelta(days=1)
 ASKED = 0.2
+# How likely one of two rules that ask for different things of one kind has ended.
+RIVAL = 0.8
 # Minimum cosine at which a statement can end another: if they share a distinctive word, if they don't, and if what the later one
 # says is gone is not in the earlier one. Of 98 open pairs found before, 2 are below; of 87 pairs about different things, over 80.
 RELATED_COSINE = 0.6
@@ -125,6 +128,12 @@ class Comparer:
         `cosine` is the cosine similarity of their vectors, if known. If `read` is False, only the words are judged, even where
         the reader would otherwise be used.
         """
+        found = self._judge(old, new, a, b, cosine, read=read)
+        if self._trained and found.relation not in CONFLICTS and are_rivals(old, new, a, b):
+            return Comparison(Relation.CONTRADICTS, "only one can be obeyed", doubtful=True, chance=RIVAL)
+        return found
+
+    def _judge(self, old: Assertion, new: Assertion, a: Reading, b: Reading, cosine: float | None, *, read: bool) -> Comparison:
         if self._trained and self._embedder is None:
             cosine = None  # `compare` passes no cosine for embedders other than the one used in training.
         rules = compare_read(old, new, a, b, cosine)

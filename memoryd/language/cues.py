@@ -452,7 +452,7 @@ def opens_as_correction(text: str) -> bool:
 
 _ART = r"(?:(?:the|a|an|our|using|use|any|that|this|those) ){0,2}"
 _GONE_EN = rf"""
-(?:instead\ of|rather\ than|in\ place\ of|as\ opposed\ to)\ {_ART}(?P<a>{PHRASE})
+(?:instead\ of|rather\ than|in\ place\ of|as\ opposed\ to)\ (?:(?:in|into|on|at|to|from|with|via|under|through)\ )?{_ART}(?P<a>{PHRASE})
 |\b(?:no\ longer|don['’]?t|doesn['’]?t|do\ not|does\ not|stop(?:ped)?|not)\ (?:(?:in|at|on|by|with|via|to|for|as|need|want|use|uses|using|used|run|runs|called|named)\ ){{0,3}}{_ART}(?P<b>{THING}(?:\ {THING}){{0,4}}?)\ (?:any\ ?more|any\ longer)\b
 |\b(?:no\ longer|stop(?:ped)?|quit)\ (?:(?:in|at|on|by|with|via|to|for|as|need|needs|want|use|uses|using|used|run|runs|support|supports|called|named|be|have|has|allow|require|rely|relies|depend|depends|live|lives|kept|stored)\ ){{0,3}}{_ART}(?P<c>{PHRASE})
 |\b(?:drop(?:ped|ping|s)?|ditch(?:ed|ing)?|abandon(?:ed|ing)?|retir(?:e|ed|ing)|scrap(?:ped)?|remov(?:e|ed|ing)|g[eo]t(?:ting)?\ rid\ of|gave\ up(?:\ on)?|give\ up(?:\ on)?|decided\ against|away\ from|deprecated|forget(?:\ about)?|kill(?:ed)?|thr[eo]w(?:n)?\ out|phased\ out)\ {_ART}(?P<d>{PHRASE})

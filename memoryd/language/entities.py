@@ -126,14 +126,31 @@ _WITHIN = re.compile(
 )
 
 
+# "Put migrations in sql/, not in db/" names where they go, not where the rule holds.
+_PUTTING = re.compile(
+    r"\b(?:put|place|stor(?:e|ed)|sav(?:e|ed)|creat(?:e|ed)|add(?:ed)?|mov(?:e|ed)|go(?:es)?|liv(?:e|es)|belongs?|kept|located)"
+    r"(?:\s+[\w`'-]{1,30}){0,5}\s+$|\b(?:not|no longer|instead of|rather than) $",
+    re.IGNORECASE,
+)
+MAX_PUTTING = 100
+
+
 def named_places(text: str, entities: Sequence[str] = ()) -> Iterator[str]:
     """Yield the folders to which "in", "under" or "for" may limit a rule: paths, and names that are among the entities."""
-    for match in _WITHIN.finditer(text[:600]):
+    for folder, _ in _places(text, entities):
+        yield folder
+
+
+def _places(text: str, entities: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield the folders with the text before them."""
+    head = text[:600]
+    for match in _WITHIN.finditer(head):
         folder = match["folder"].rstrip("/.").removeprefix("./")
         if ("/" in match["folder"] or folder in entities) and folder not in ("", ".", ".."):
-            yield folder
+            yield folder, head[max(0, match.start() - MAX_PUTTING) : match.start()]
 
 
 def are_apart(one: str, other: str) -> bool:
-    """Return whether two rules name different folders, or only one names a folder, so that each holds in its own place."""
-    return next(named_places(one), "") != next(named_places(other), "")
+    """Return whether two rules hold in different folders, or one of them everywhere, so that neither ends the other."""
+    here, there = ({folder for folder, before in _places(text, ()) if not _PUTTING.search(before)} for text in (one, other))
+    return here.isdisjoint(there) and bool(here or there)

@@ -238,6 +238,35 @@ def test_two_opposite_rules_of_one_day_dispute_each_other(reader: Comparer) -> N
     assert reader.compare(old, new).relation in (Relation.CONTRADICTS, Relation.REPLACES)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Always use single quotes in JS.", "Always use double quotes in JS."),
+        ("Use kebab-case names for assets.", "Use snake_case names for assets."),
+        ("From now on use the named exports.", "From now on use default exports."),
+        ("Please use rebase when you update a branch.", "Please use merge when you update a branch."),
+        ("Always use make for scripts.", "Always use just for scripts."),
+    ],
+)
+def test_of_rules_that_ask_for_different_things_of_one_kind_only_one_holds(reader: Comparer, old: str, new: str) -> None:
+    assert reader.compare(Assertion(old), Assertion(new)).relation in (Relation.CONTRADICTS, Relation.REPLACES)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("Always use type hints in tests.", "Always use factories in tests."),
+        ("Always use the frontend logger for errors.", "Always use the backend logger for errors."),
+        ("Always add unit tests for parsers.", "Always add property tests for parsers."),
+        ("Always run unit tests before a push.", "Always run lint before a push."),
+        ("Always use ruff for linting.", "Always use mypy for types."),
+        ("Never use single quotes in JS.", "Never use double quotes in JS."),
+    ],
+)
+def test_rules_that_can_all_be_obeyed_stay_side_by_side(reader: Comparer, old: str, new: str) -> None:
+    assert reader.compare(Assertion(old), Assertion(new)).relation is Relation.DIFFERENT
+
+
 @pytest.mark.parametrize(("old", "new"), OPPOSED)
 def test_reading_statements_together_merges_no_opposites(reader: Comparer, old: str, new: str) -> None:
     for first, second in ((old, new), (new, old)):

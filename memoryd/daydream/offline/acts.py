@@ -70,6 +70,11 @@ _REMEMBER_AT_END = later(
     r"는 걸|라는 걸)?\s*기억해(?:\s?(?:줘|두세요|둬|주세요))?[.!]?$"
 )
 _STANDING = moment.STANDING
+# An instruction for all cases, by its first word. Reports ("never worked") are no acts for the rules.
+_FOR_ALL_CASES = later(
+    r"^(?:please |bitte )?(?:always|never|immer|nie(?:mals)?|toujours|siempre|nunca|sempre|jamais|всегда|никогда)\s+\S+\s+\S",
+    _I,
+)
 _LABEL_RULE = later(
     r"^(?:(?:new |house |project |team |our )?(?:rule|convention|policy|guideline|standard|final)|(?:neue |"
     r"unsere )?(?:regel|konvention|richtlinie)|"
@@ -434,6 +439,7 @@ def act_of(sentence: str, before: str = "") -> Act | None:
         if checkable and (act is None or act.kind not in (Kind.RULE, Kind.PREFERENCE, Kind.DECISION)):
             act = checkable
         outright = outright or (act is not None and checkable is not None and checkable.outright)
+        outright = outright or (act is not None and act.kind is Kind.RULE and bool(_FOR_ALL_CASES.match(core)))
     elif act is None:
         act = _corrected(sentence, core, before)
     if act is None:

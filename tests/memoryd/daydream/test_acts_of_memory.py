@@ -32,6 +32,17 @@ def test_nearly_all_that_is_said_for_good_becomes_active() -> None:
     assert len(missed) <= 0.1 * len(said), "\n".join(missed)
 
 
+def test_an_instruction_for_all_cases_needs_no_second_opinion() -> None:
+    said = [
+        "Always return early.",
+        "always close the cursor",
+        "Never restart the prod server without asking.",
+        "nie auf main pushen",
+    ]
+    assert [text for text in said if not all(act.outright for act in acts(text)) or not acts(text)] == []
+    assert acts("never do this on a Friday haha") == acts("Always the same with this") == []
+
+
 ORDERS = {
     "English": [
         "hold off on the release, I want to read the notes",

@@ -168,6 +168,20 @@ def test_a_tombstone_does_not_refuse_other_statements(said: str) -> None:
     assert reconcile(candidate(said), [tombstone]).action is KeepAction.NEW
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "action"),
+    [
+        ("Put migrations in db/migrate.", "Put migrations in migrations/, not in db/migrate.", KeepAction.SUPERSEDES),
+        ("Fixtures go in tests/data/.", "Fixtures go in testdata/ instead of in tests/data/.", KeepAction.SUPERSEDES),
+        ("Use tabs in packages/api/.", "Use spaces, not tabs.", KeepAction.NEW),
+        ("Use spaces.", "Use tabs in packages/api/, not spaces.", KeepAction.NEW),
+    ],
+)
+def test_a_folder_where_things_go_is_no_folder_to_which_a_rule_is_limited(old: str, new: str, action: KeepAction) -> None:
+    rule, later = known(old, kind=Kind.RULE), candidate(new, kind=Kind.RULE, polarity=Polarity.DO)
+    assert reconcile(later, [rule]).action is action
+
+
 def test_a_log_that_is_read_late_does_not_overrule_newer_memories() -> None:
     late = candidate("The API listens on port 8080", at=NOON - timedelta(days=3))
     assert reconcile(late, [known("The API listens on port 9090")]).reason == "older than what is known"
