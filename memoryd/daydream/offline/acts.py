@@ -512,6 +512,7 @@ _RECURS = later(
     r"\b(?:every|each|whenever|when(?:ever)? (?:you|we)\b(?!')|if (?:you|we)\b|"
     r"(?:before|after) (?:you |we |a |an |each |every |the )?"
     r"(?:commit|push|merg|releas|deploy|rebas|pull|tag|publish)\w*|"
+    r"(?:before|after|when|while) (?!finish|complet|do(?:ing)?\b|fix)[a-z]{2,20}ing\b(?! (?:this|that|it|these|those)\b)|"
     r"jed\w+|bevor|chaque|avant de|cada|antes de|кажд\w+|перед)\b",
     _I,
 )

@@ -32,7 +32,8 @@ USER_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
         "standing rule": _words(
             r"always|never|from now on|in (?:the )?future|going forward|every time|whenever|remember(?: that| to)?|"
             r"keep in mind",
-            r"make sure (?:to|that|you)|at all times|by default|no matter what|under no circumstances|not allowed|forbidden",
+            r"make sure (?:to|that|you)|at all times|by default|no matter what|under no circumstances|not allowed|forbidden|"
+            r"only (?:\w+ ){1,4}?(?:may|can|(?:is|are) allowed to)",
             r"immer|niemals|nie|ab jetzt|künftig|in Zukunft|merk dir|denk daran|standardmäßig|verboten",
             r"toujours|jamais|désormais|à l'avenir|dorénavant|souviens-toi|par défaut|interdit",
             r"siempre|nunca|jamás|de ahora en adelante|a partir de ahora|recuerda|por defecto|prohibido",

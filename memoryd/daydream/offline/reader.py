@@ -7,7 +7,7 @@ import logging
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -253,8 +253,16 @@ class _Session:
             known = {one.content for one in self._kept}
             self._kept = [one for one in self._kept if one.content not in old]
             self._kept.append(replace(of_act(act, turn), revises=tuple(text for text in old if text not in known)))
+        self._keep_explained(part.user, {act.text for act, _ in acts})
         if part.user:
             self._said_before = acts
+
+    def _keep_explained(self, turns: Sequence[Turn], known: Collection[str]) -> None:
+        """Add the causes that the user names together with their cure. Dead ends are acts of memory."""
+        for turn, texts in _own_statements(turns):
+            found = [one for one in findings(texts) if one.complete and one.kind is Kind.FIX and stands_alone(one.text)]
+            found = [one for one in found if one.text not in known]
+            self._kept += [replace(of_finding(one, turn), source=Source.USER) for one in found if not moment.asks(one.text)]
 
     def _keep_confirmed(self, part: Episode) -> None:
         """Add the last cause given by the assistant if the user's next message says that everything works now."""
@@ -345,13 +353,17 @@ def _acts(turns: Sequence[Turn], before: Turn | None = None) -> list[tuple[Act, 
     A typed answer is read together with its question. On its own, it counts only if it is explicit.
     """
     out: list[tuple[Act, Turn]] = []
-    for turn in turns:
-        answers = turn.via == "answer"
-        if not (answers and turn.offered) and (len(turn.text) <= PASTE_CHARS or is_talk(turn.text)):
-            texts = [one.text for one in statements(without_quoted(turn.text)) if MARK not in one.text]
-            acts = acts_of(texts, before.text if before else "")
-            out += [(act, turn) for act in acts if act.outright or not answers]
+    for turn, parts in _own_statements(turns):
+        acts = acts_of([one.text for one in parts], before.text if before else "")
+        out += [(act, turn) for act in acts if act.outright or turn.via != "answer"]
     return out
+
+
+def _own_statements(turns: Sequence[Turn]) -> Iterator[tuple[Turn, list[Sentence]]]:
+    """Yield the turns that the user typed, with what they say in the user's own words."""
+    for turn in turns:
+        if not (turn.via == "answer" and turn.offered) and (len(turn.text) <= PASTE_CHARS or is_talk(turn.text)):
+            yield turn, [one for one in statements(without_quoted(turn.text)) if MARK not in one.text]
 
 
 def _is_new_wording(act: Act, said: Act) -> bool:

@@ -67,7 +67,7 @@ _SWAPPED = later(
     r"no [\w./-]{2,30},? (?:and |or )?no|"
     r"statt|anstatt|anstelle|(?:, |und )(?:nicht|kein\w{0,2}) (?!jetzt|das|die|der|hier)|"
     r"au lieu d|plutôt qu|(?:en vez|en lugar|em vez) de|invece di|al posto di|in plaats van|вместо|а не)"
-    r"|而不是|不要用|ではなく|代わりに|대신",
+    r"|而不是|不要再?用|ではなく|代わりに|대신",
     _I,
 )
 # "No sudo", "kein any": a prohibition of a kind of thing.

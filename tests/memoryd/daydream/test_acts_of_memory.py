@@ -230,6 +230,22 @@ def test_a_cause_that_the_assistant_takes_back_goes() -> None:
     assert any("02:00" in one.content for one in active(turns))
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "the upload test was flaky because the containers' clocks differed, pinning TZ fixed it",
+        "Root cause: the pool had 5 connections. Raising it to 20 fixed the timeouts.",
+    ],
+)
+def test_a_cause_that_the_user_names_with_its_cure_is_a_memory_of_the_user(said: str) -> None:
+    (kept,) = active(talk(f"U: {said}", "A: Good to know."))
+    assert (kept.kind, kept.source) == (Kind.FIX, Source.USER)
+
+
+def test_a_cause_with_its_cure_in_a_question_is_none() -> None:
+    assert active(talk("U: did it fail because the token expired, and renewing it fixes it?", "A: Yes.")) == []
+
+
 def test_a_cause_without_a_cure_is_only_proposed() -> None:
     turns = talk(
         "U: why was the mail not sent?",
