@@ -70,9 +70,12 @@ _REMEMBER_AT_END = later(
     r"는 걸|라는 걸)?\s*기억해(?:\s?(?:줘|두세요|둬|주세요))?[.!]?$"
 )
 _STANDING = moment.STANDING
-# An instruction for all cases, by its first word. Reports ("never worked") are no acts for the rules.
+# An instruction for all cases, by its first word. What the program should show is a task as often as a rule, and reports
+# ("never worked") are no acts.
 _FOR_ALL_CASES = later(
-    r"^(?:please |bitte )?(?:always|never|immer|nie(?:mals)?|toujours|siempre|nunca|sempre|jamais|всегда|никогда)\s+\S+\s+\S",
+    r"^(?:please |bitte )?(?:always|never|immer|nie(?:mals)?|toujours|siempre|nunca|sempre|jamais|всегда|никогда)\s+"
+    r"(?!(?:show|hide|display|cent(?:er|re)|align|render|scroll|highlight|animate|let|open|zeig|montre|affiche|muestra|mostra)"
+    r"\w*\b)\S+\s+\S",
     _I,
 )
 _LABEL_RULE = later(

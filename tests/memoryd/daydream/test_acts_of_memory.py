@@ -38,9 +38,13 @@ def test_an_instruction_for_all_cases_needs_no_second_opinion() -> None:
         "always close the cursor",
         "Never restart the prod server without asking.",
         "nie auf main pushen",
+        "Always keep the coverage above 80 %.",
     ]
     assert [text for text in said if not all(act.outright for act in acts(text)) or not acts(text)] == []
-    assert acts("never do this on a Friday haha") == acts("Always the same with this") == []
+    shown = acts("Always show the newest entry first.")
+    assert not any(act.outright for act in shown), "it may be a task"
+    for text in ("never do this on a Friday haha", "Always the same with this", "always check the token, add that"):
+        assert acts(text) == []
 
 
 ORDERS = {
