@@ -27,10 +27,16 @@ _WRITES = frozenset({">", ">>", ">|", "&>", "&>>"})
 _SHELLS = frozenset("sh bash dash zsh ksh ash fish".split())
 _SHELL_SCRIPT = re.compile(r"-[a-zA-Z]*c[a-zA-Z]*$")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*\+?=")
+
+
+def _split_options(table: Mapping[str, str]) -> Mapping[str, frozenset[str]]:
+    """Return the options of each program as a set, from one text per program."""
+    return {name: frozenset(options.split()) for name, options in table.items()}
+
+
 # Programs that run their remaining words as a command, with those of their options that take a separate value.
-_WRAPPERS: Mapping[str, frozenset[str]] = {
-    name: frozenset(options.split())
-    for name, options in {
+_WRAPPERS = _split_options(
+    {
         "env": "-u --unset -C --chdir -S --split-string",
         "sudo": "-u --user -g --group -h --host -p --prompt -C -r -t -T -U -D --chdir",
         "doas": "-u -C",
@@ -62,8 +68,8 @@ _WRAPPERS: Mapping[str, frozenset[str]] = {
         "parallel": "-j -n -N --jobs --colsep",
         "gtimeout": "-s --signal -k --kill-after",
         "strace": "-e -o -p",
-    }.items()
-}
+    }
+)
 _VALUE_FIRST = frozenset({"timeout", "gtimeout", "flock"})  # The first word after the options is a value, not the command.
 _RUNNERS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "npm": (("exec", "--"), ("exec",), ("x",)),
@@ -94,9 +100,8 @@ _RUNNERS: Mapping[str, tuple[tuple[str, ...], ...]] = {
 }
 # Runners that first name where the command runs: a container, an image, a service, a folder or a profile.
 _RUNNER_OF_PLACE = frozenset("docker podman docker-compose kubectl direnv aws-vault".split())
-_GLOBAL_OPTIONS: Mapping[str, frozenset[str]] = {
-    name: frozenset(options.split())
-    for name, options in {
+_GLOBAL_OPTIONS = _split_options(
+    {
         "pnpm": "--filter -F --dir -C",
         "npm": "--prefix -w --workspace",
         "yarn": "--cwd",
@@ -106,8 +111,8 @@ _GLOBAL_OPTIONS: Mapping[str, frozenset[str]] = {
         "kubectl": "-n --namespace --context --kubeconfig",
         "poetry": "-C --directory",
         "uv": "--directory --project",
-    }.items()
-}
+    }
+)
 _RUNNER_VALUES = frozenset({"--with", "--python", "-p", "--from", "--package", "--directory", "--project", "--extra", "--group"})
 _CONTAINER_VALUES = frozenset(
     "-v --volume -e --env --env-file -p --publish --name --network --net -w --workdir -u --user --entrypoint --mount --platform"
