@@ -15,6 +15,7 @@ from memoryd.citations.repository import blob_id, read_file
 from memoryd.citations.symbols import body_digest, definition, holds_text
 from memoryd.citations.versions import WELL_KNOWN, claims, link, values_of
 from memoryd.core.project import find_git
+from memoryd.core.tool_calls import EDITING_TOOLS
 from memoryd.core.types import Citation, Kind, Passage, TurnKind
 from memoryd.language.entities import find_entities
 
@@ -24,7 +25,7 @@ MAX_TOUCHED = 24
 MAX_NAMES = 16
 MAX_CITED = 6
 MIN_QUOTED = 8
-_FILE_TOOLS = frozenset({"Read", "Edit", "MultiEdit", "Write", "NotebookEdit"})
+_FILE_TOOLS = EDITING_TOOLS | {"Read"}
 _SECRET_FILE = re.compile(
     r"(?:^|/)(?:\.env(?:\.(?!example|sample|template)\w{1,20})?|id_\w{2,10}|[^/]{1,80}\.(?:pem|key|p12|pfx|kdbx))$"
 )

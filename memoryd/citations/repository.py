@@ -15,6 +15,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from pathlib import Path
 
+from memoryd.core.codec import COMMIT_PATTERN
 from memoryd.core.files import read_regular
 from memoryd.core.project import find_git
 
@@ -28,7 +29,6 @@ MAX_TIPS = 20
 MAX_GREPPED = 20
 KEPT_ANSWERS = 2_000
 SIMILAR = "-M40%"  # Low enough to recognise a file that was moved and edited in one commit.
-HASH = re.compile(r"[0-9a-f]{7,64}")
 _FULL_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 # A repository's own configuration must not make git run anything.
 _QUIET = ("-c", "core.fsmonitor=false", "-c", f"core.hooksPath={os.devnull}", "-c", "protocol.allow=never", "--no-pager")
@@ -107,7 +107,7 @@ class Repository:
 
     def holds(self, commit: str, head: str) -> bool | None:
         """Return whether a commit is in HEAD's history, or None if the repository does not have the commit."""
-        if not HASH.fullmatch(commit) or self._known(head, "cat-file", "-e", f"{commit}^{{commit}}") is None:
+        if not COMMIT_PATTERN.fullmatch(commit) or self._known(head, "cat-file", "-e", f"{commit}^{{commit}}") is None:
             return None
         return self._known(head, "merge-base", "--is-ancestor", commit, head) is not None
 
@@ -163,7 +163,7 @@ class Repository:
 
     def content(self, commit: str, path: str) -> bytes | None:
         """Return the content of a file at a commit."""
-        return self._known("", "cat-file", "blob", f"{commit}:{path}") if HASH.fullmatch(commit) else None
+        return self._known("", "cat-file", "blob", f"{commit}:{path}") if COMMIT_PATTERN.fullmatch(commit) else None
 
     def tips_with(self, commit: str, head: str) -> list[str]:
         """Return the tips of other branches, local and remote, that contain a commit."""

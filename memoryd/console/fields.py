@@ -9,6 +9,7 @@ from urllib.parse import parse_qsl
 import orjson
 
 from memoryd.api.parameters import MAX_TEXT, Count, Flag, Id, ListOf, OneOf, Parameter, Text, WrongValueError
+from memoryd.core.clock import from_iso
 from memoryd.core.errors import InputError
 
 MAX_FIELDS = 2_000
@@ -57,6 +58,13 @@ class Fields:
     def count(self, name: str, default: int, *, low: int = 0, high: int = 1_000) -> int:
         """Return an integer within bounds."""
         return int(self.read(name, Count(default=default, low=low, high=high)))
+
+    def time(self, name: str) -> str:
+        """Return a date or a timestamp as it was entered. Raises InputError if it is neither."""
+        value = self.text(name, limit=40)
+        if value:
+            from_iso(value)
+        return value
 
     def choice(self, name: str, choices: Collection[str], default: str = "") -> str:
         """Return one of the choices."""

@@ -46,7 +46,7 @@ _LINK_TYPES = {member.value: member for member in LinkType}
 _NO_EVIDENCE = Evidence()
 _CITATION_FIELDS = tuple(each.name for each in fields(Citation))
 MAX_CITES = 20
-_COMMIT = re.compile(r"[0-9a-f]{7,64}")
+COMMIT_PATTERN = re.compile(r"[0-9a-f]{7,64}")
 _NEWER = frozenset({"asked_as", "cites", "check"})
 
 
@@ -183,7 +183,7 @@ def _citation(value: Any, field: str) -> Citation:
     """Parse a citation, given as a mapping of its fields or as text such as `src/app.py@3f9c2a7`."""
     if isinstance(value, str):
         path, mark, commit = value.rpartition("@")
-        known = mark and _COMMIT.fullmatch(commit)
+        known = mark and COMMIT_PATTERN.fullmatch(commit)
         return _citation({"path": path, "commit": commit} if known else {"path": value}, field)
     if not isinstance(value, Mapping) or not value.get("path"):
         raise InputError(f"{field}: each entry needs a path.", fix="Write src/app.py@3f9c2a7, or a mapping with the key path.")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from openai import OpenAI
 
 OPENROUTER_URL = "https://openrouter.ai/api/v1"
-_TRANSIENT = frozenset({408, 409, 425, 429})
+TRANSIENT_STATUSES = frozenset({408, 409, 425, 429})  # HTTP statuses after which another attempt can succeed.
 _UNSUPPORTED = frozenset({400, 422})
 _FIXES = {
     401: "Check the API key.",
@@ -172,7 +172,7 @@ def translated(
 
 def _of_status(status: int, message: str, url: str, headers: Mapping[str, str], fixes: Mapping[int, str]) -> ModelError:
     kind = MalformedRequestError if status in _UNSUPPORTED else ModelError
-    transient = status in _TRANSIENT or status >= 500
+    transient = status in TRANSIENT_STATUSES or status >= 500
     fix = fixes.get(status, "It is retried later." if transient else "Check the model, its options and the endpoint.")
     wait = retry_after(headers) if transient else None
     return kind(f"{url} answered {status}: {message[:300]}", fix=fix, transient=transient, retry_after=wait)

@@ -134,3 +134,11 @@ def spellings(folder: str) -> set[Path]:
         return {path, path.resolve()}
     except (OSError, ValueError, RuntimeError):  # The path contains a NUL, is too long, or its links form a loop.
         return {path}
+
+
+def is_there(folder: str) -> bool:
+    """Return whether the folder exists. One that can't be looked up, such as a name with NUL, does not."""
+    try:
+        return Path(folder).exists()
+    except (OSError, ValueError):
+        return False

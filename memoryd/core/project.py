@@ -20,6 +20,7 @@ import orjson
 
 from memoryd.core.errors import StoreError
 from memoryd.core.files import locked, open_regular, read_regular, write_atomic
+from memoryd.core.paths import is_there
 from memoryd.core.text import digest
 from memoryd.core.types import Project
 
@@ -344,15 +345,8 @@ def _match(entries: dict[str, _Entry], anchor: str, inode: int, remote: str, bir
             if not remote and (same_folder or not entry.remotes) or same_folder:
                 return id
     same = [id for id, entry in entries.items() if set(births) & set(entry.births)]
-    moved = [id for id in same if not any(map(_is_there, entries[id].dirs))]
+    moved = [id for id in same if not any(map(is_there, entries[id].dirs))]
     return moved[0] if len(moved) == 1 else None
-
-
-def _is_there(folder: str) -> bool:
-    try:
-        return Path(folder).exists()
-    except (OSError, ValueError):
-        return False
 
 
 def _complete(entry: _Entry, anchor: str, inode: int, remote: str, births: Sequence[str]) -> bool:

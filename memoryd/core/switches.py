@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 
 from memoryd.core.clock import to_iso
 from memoryd.core.db import Database
-from memoryd.core.paths import spellings
+from memoryd.core.paths import is_there, spellings
 from memoryd.core.protocols import Clock
 
 
@@ -168,7 +167,7 @@ class Switches:
     def _around(self, switches: Mapping[str, bool], project: str) -> Switch | None:
         """Return the switch that all folders of the project inherit, or None if they differ or no folder is known."""
         folders = list(self._folders_of(project)) if project else []
-        found = [_nearest(switches, place) for place in [place for place in folders if _is_there(place)] or folders]
+        found = [_nearest(switches, place) for place in [place for place in folders if is_there(place)] or folders]
         first = found[0] if found else None
         return first if first is not None and all(switch is not None and switch.off == first.off for switch in found) else None
 
@@ -181,10 +180,3 @@ def _nearest(switches: Mapping[str, bool], folder: str) -> Switch | None:
         if above is not None:
             found.append(Switch(switches[above], above))
     return min(found, key=lambda switch: (not switch.off, -len(switch.place)), default=None)
-
-
-def _is_there(folder: str) -> bool:
-    try:
-        return Path(folder).exists()
-    except (OSError, ValueError):
-        return False

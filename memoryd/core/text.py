@@ -7,8 +7,9 @@ import re
 import unicodedata
 from collections.abc import Set as AbstractSet
 
-CJK = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿가-힯]")
-_CJK_RUN = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿가-힯]+")
+CJK_RANGES = "぀-ヿ㐀-䶿一-鿿豈-﫿가-힯"
+CJK = re.compile(f"[{CJK_RANGES}]")
+_CJK_RUN = re.compile(f"[{CJK_RANGES}]+")
 _WORD = re.compile(r"[^\W_]+", re.UNICODE)
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SPACE = re.compile(r"\s+")
@@ -26,8 +27,12 @@ STOP_WORDS = frozenset(
 
 def normalise(text: str) -> str:
     """Normalise a statement for comparison: NFKC, case-folded, single spaces, no final full stop."""
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return _SPACE.sub(" ", folded).strip().rstrip(".!。！ ")
+    return _SPACE.sub(" ", folded(text)).strip().rstrip(".!。！ ")
+
+
+def folded(text: str) -> str:
+    """Return the text in the Unicode form NFKC, case-folded."""
+    return unicodedata.normalize("NFKC", text).casefold()
 
 
 def words(text: str) -> list[str]:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
 
+EDITING_TOOLS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})  # The names of Claude Code's tools that change files.
+
 
 class Permission(IntEnum):
     """Decision about a tool call. Higher values are stricter. memoryd never allows a call that the client would ask about."""

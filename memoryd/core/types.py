@@ -64,6 +64,7 @@ KINDS: Mapping[Kind, KindTraits] = MappingProxyType(
         Kind.NOTE: KindTraits(0.4, 90.0),
     }
 )
+WISH_KINDS = frozenset({Kind.RULE, Kind.PREFERENCE})  # What the user wants, as opposed to what is the case.
 
 
 class Polarity(StrEnum):
@@ -117,6 +118,9 @@ class Status(StrEnum):
     CANDIDATE = "candidate"
     SUPERSEDED = "superseded"
     BLACKLISTED = "blacklisted"
+
+
+CURRENT_STATUSES = frozenset({Status.ACTIVE, Status.CANDIDATE})  # Neither replaced nor forgotten.
 
 
 class LinkType(StrEnum):

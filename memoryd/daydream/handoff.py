@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from memoryd.core.text import one_line, shorten, words
+from memoryd.core.tool_calls import EDITING_TOOLS
 from memoryd.core.types import Kind, MemoryItem, Turn, TurnKind
 from memoryd.daydream.model_reader import MIN_USER_WORDS
 from memoryd.daydream.offline.acts import says_it_lasts
@@ -31,7 +32,6 @@ _RARE = re.compile(
     r"(?<![^\W_])(?=[^\W\d_]{0,40}\d)[^\W_]{4,80}|(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}"
     r"|(?<![^\W_])[^\W_]{1,40}(?:[-_.][^\W_]{1,40}){2,12}"
 )
-_EDITS = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 _TESTS = re.compile(r"\b(?:pytest|tox|nox|jest|vitest|ctest|rspec|phpunit|tests?|check)\b", re.IGNORECASE)
 
 
@@ -58,7 +58,7 @@ class SessionOutline:
                 self._tests, self._testing = f"{self._testing}: {'failed' if turn.error else 'passed'}", ""
 
     def _add_step(self, turn: Turn) -> None:
-        if turn.tool in _EDITS and turn.detail:
+        if turn.tool in EDITING_TOOLS and turn.detail:
             self._files.pop(turn.detail, None)
             self._files[turn.detail] = None
         self._testing = _part(turn.detail) if is_test_run(turn) else ""

@@ -6,7 +6,6 @@ format and secrets, and is used only for search. Keys added to a memory in the m
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.resources import files
@@ -21,6 +20,7 @@ from memoryd.core.protocols import LLM, Clock
 from memoryd.core.state import Run, State
 from memoryd.core.text import normalise, one_line
 from memoryd.core.types import Completion, MemoryItem, Message, Query, Usage
+from memoryd.daydream.model_answer import without_fence
 from memoryd.daydream.redact import redact
 from memoryd.service import Orchestrator
 
@@ -46,7 +46,6 @@ SCHEMA: Mapping[str, Any] = {
     "required": ["keys"],
     "additionalProperties": False,
 }
-_FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +153,8 @@ def messages_for(batch: Sequence[MemoryItem]) -> list[Message]:
 
 def parse_keys(text: str, batch: Sequence[MemoryItem]) -> list[tuple[str, ...]] | None:
     """Return the usable keys for each statement, or None if the answer has the wrong format."""
-    fenced = _FENCE.match(text)
     try:
-        entries = orjson.loads(fenced[1] if fenced else text)["keys"]
+        entries = orjson.loads(without_fence(text))["keys"]
         found = {entry["n"]: entry["asked_as"] for entry in entries}
     except (orjson.JSONDecodeError, KeyError, TypeError):
         return None

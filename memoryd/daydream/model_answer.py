@@ -7,7 +7,6 @@ cited turns.
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cache
@@ -15,13 +14,14 @@ from typing import Any
 
 import orjson
 
-from memoryd.core.text import containment, keywords, normalise, one_line, shorten, token_count
+from memoryd.core.text import containment, folded, keywords, normalise, one_line, shorten, token_count
 from memoryd.core.types import Candidate, Kind, MemoryItem, Passage, Polarity, Refused, Scope, Source, Status, Turn, TurnKind
 from memoryd.daydream import proposed_checks
 from memoryd.daydream.proposed_checks import WORD_END, WORD_START
 from memoryd.daydream.quoted import asserted
 from memoryd.daydream.quoted_signs import BARE_WORDS, META_WORDS, OPENERS, ORDER
-from memoryd.guard.gloss import in_english
+from memoryd.guard.binding import BINDING_KINDS
+from memoryd.guard.gloss import EASTERN, in_english
 from memoryd.language import language, lexicon, read
 from memoryd.language.stems import root, roots
 
@@ -201,7 +201,6 @@ SCHEMA: Mapping[str, Any] = {
     "required": ["candidates", "handoff"],
     "additionalProperties": False,
 }
-_CHECKED = frozenset({Kind.RULE, Kind.PREFERENCE, Kind.DECISION})
 _FENCE = re.compile(r"\A\s*```(?:json)?\s*\n(.*?)\n?\s*```\s*\Z", re.DOTALL)
 _NUMBER = re.compile(r"\d+(?:[.:]\d+)*")
 _TOKEN = re.compile(r"[^\s\"'`“”‘’«»()\[\]{}<>,;!?。，；！？、（）]{1,200}")
@@ -258,14 +257,19 @@ class ModelAnswer:
     handoff: str = ""
 
 
+def without_fence(text: str) -> str:
+    """Return an answer without the fence of a code block around it, which some models add to JSON."""
+    fenced = _FENCE.match(text)
+    return fenced[1] if fenced else text
+
+
 def parse_answer(text: str) -> ModelAnswer:
     """Parse a model's answer. Raises InvalidAnswerError with the position of the error.
 
     Any unknown key makes the answer invalid, so that an invented format is not mistaken for an answer without proposals.
     """
-    fenced = _FENCE.match(text)
     try:
-        value = orjson.loads(fenced.group(1) if fenced else text)
+        value = orjson.loads(without_fence(text))
     except orjson.JSONDecodeError as error:
         raise InvalidAnswerError(f"not JSON: {error}") from error
     if not isinstance(value, dict) or not isinstance(value.get("candidates"), list):
@@ -558,7 +562,7 @@ def _folder(passage: Passage) -> str:
 
 def _lacks_a_name(content: str, said: str, folder: str) -> bool:
     """Return whether a name, host, path, command, flag or number in the statement is missing from the text."""
-    heard, heard_roots = _folded(f"{said} {folder}"), roots(f"{said} {folder}")
+    heard, heard_roots = folded(f"{said} {folder}"), roots(f"{said} {folder}")
     for match in _TOKEN.finditer(content):
         token = match.group().rstrip(".:")
         parts = _LATIN.findall(token) if _EASTERN.search(token) else [token]
@@ -573,7 +577,7 @@ def _lacks_a_name(content: str, said: str, folder: str) -> bool:
 
 
 _LATIN = re.compile(r"[!-~]{1,200}")
-_EASTERN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+_EASTERN = re.compile(f"[{EASTERN}]")
 _NOUNS = frozenset(
     "projekt projekte projekts repository repo ordner datei dateien verzeichnis verzeichnisse befehl befehle aufruf aufrufe"
     " regel regeln hand händen änderung änderungen inhalt inhalte code quellcode build test tests commit commits branch"
@@ -585,7 +589,7 @@ _NOUNS = frozenset(
 
 def _is_heard(name: str, heard: str) -> bool:
     singular = name[:-1] if re.fullmatch("[A-Z]{2,6}s", name) else name  # "PRs"
-    return _has_word(heard, _folded(name)) or _has_word(heard, _folded(singular)) or _is_sibling(name, heard)
+    return _has_word(heard, folded(name)) or _has_word(heard, folded(singular)) or _is_sibling(name, heard)
 
 
 def _is_sibling(token: str, heard: str) -> bool:
@@ -593,7 +597,7 @@ def _is_sibling(token: str, heard: str) -> bool:
     found = re.fullmatch(r"([A-Za-z_]\w{1,40})\.([a-z]\w{1,40})", token)
     if found is None:
         return False
-    parent, name = _folded(found[1]), _folded(found[2])
+    parent, name = folded(found[1]), folded(found[2])
     return re.search(rf"(?<!\w){parent}\.\w{{1,40}}\s?{_AND}\s?{name}(?!\w)", heard) is not None
 
 
@@ -611,10 +615,6 @@ def _is_exact(token: str) -> bool:
 
 def _is_capitalised(token: str) -> bool:
     return len(token) > 1 and token[0].isupper()
-
-
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()
 
 
 def _has_word(text: str, word: str) -> bool:
@@ -704,7 +704,7 @@ def _candidate(proposal: ProposedMemory, turns: Sequence[Turn], source: Source, 
 
 
 def _with_check(candidate: Candidate, proposed: Any, turns: Sequence[Turn]) -> Candidate:
-    if not proposed or candidate.source is not Source.USER or candidate.kind not in _CHECKED:
+    if not proposed or candidate.source is not Source.USER or candidate.kind not in BINDING_KINDS:
         return candidate
     return replace(candidate, check=proposed_checks.accepted(proposed, candidate.content, said_by_user(turns)))
 

@@ -21,7 +21,7 @@ from typing import Any
 
 from memoryd.clients.registry import foreign_client, log_status
 from memoryd.core.clock import from_iso, to_iso
-from memoryd.core.codec import candidate_to_dict
+from memoryd.core.codec import ID_PATTERN, candidate_to_dict
 from memoryd.core.config import ASKS_A_MODEL, ENDPOINT, OFFLINE, Settings
 from memoryd.core.decision_log import REFUSED, LoggedDecision
 from memoryd.core.errors import MemorydError, TranscriptError
@@ -81,7 +81,7 @@ from memoryd.llm.claude import Logins
 #
 # Uses are recorded in the ledger for the dream. Reading the same log repeatedly records nothing twice.
 
-_CITED = re.compile(r"\bmem_[0-9a-f]{12}\b")
+_CITED = re.compile(rf"\b{ID_PATTERN.pattern}\b")
 MAX_ECHOED = 200
 # A hook runs just before the client writes the prompt to the log.
 GIVEN_WITHIN = timedelta(seconds=10)

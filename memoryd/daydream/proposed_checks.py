@@ -7,7 +7,6 @@ compiler. Like every new check, an accepted one only notes, until the user raise
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -26,7 +25,7 @@ from memoryd.core.checks import (
     check_from_dict,
 )
 from memoryd.core.errors import InputError
-from memoryd.core.text import keywords
+from memoryd.core.text import folded, keywords
 from memoryd.core.tool_calls import ToolCall
 from memoryd.daydream.redact import redact
 from memoryd.guard.compile import compile_rule
@@ -42,7 +41,7 @@ from memoryd.guard.described import (
     steps_described,
 )
 from memoryd.guard.evaluate import AT_END, evaluate
-from memoryd.guard.gloss import in_english
+from memoryd.guard.gloss import EASTERN, in_english
 from memoryd.guard.messages import ALTERNATIVES
 from memoryd.guard.rules.words import FORBID
 from memoryd.guard.vocabulary import PROGRAMS, SUBCOMMANDS
@@ -259,7 +258,7 @@ _OTHER_BRANCHES = re.compile(
 
 def _is_said(check: Check, said: str, described: Described) -> bool:
     """Return whether the user's words name everything in the check."""
-    heard = _folded(f"{said}\n{described.english}")
+    heard = folded(f"{said}\n{described.english}")
     inflected = check.words if check.kind is CheckKind.CONTENT else ()
     for entry in _entries(check):
         if entry in described or entry == AT_END and check.kind is CheckKind.COMPANION:
@@ -268,7 +267,7 @@ def _is_said(check: Check, said: str, described: Described) -> bool:
             continue
         if entry == "*" and check.kind is CheckKind.BRANCH and check.branch:
             continue  # Branches may have any name, and only their start is given.
-        if not _is_named(_folded(entry), heard, described, entry in inflected):
+        if not _is_named(folded(entry), heard, described, entry in inflected):
             return False
     return check.form is None or _is_form_said(check, heard)
 
@@ -310,8 +309,7 @@ def _is_heard(heard: str, part: str, ending: str, token: str) -> bool:
     return re.search(f"{before}{re.escape(part)}{ending}{after}", heard) is not None
 
 
-_EASTERN = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # written without spaces, also next to Latin names
-WORD_START, WORD_END = rf"(?<![^\W_{_EASTERN}])", rf"(?![^\W_{_EASTERN}])"
+WORD_START, WORD_END = rf"(?<![^\W_{EASTERN}])", rf"(?![^\W_{EASTERN}])"
 
 
 def _is_form_said(check: Check, heard: str) -> bool:
@@ -319,10 +317,6 @@ def _is_form_said(check: Check, heard: str) -> bool:
         return bool(check.example)
     said = _SAID_OF_FORM.get(check.form)
     return said is not None and said.search(heard) is not None
-
-
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", text).casefold()
 
 
 # Whether it forbids what the user wants
@@ -333,10 +327,10 @@ def _is_inverted(check: Check, said: str) -> bool:
     if check.kind not in _FORBIDS or check.unless or check.branch:
         return False
     forbidden = check.paths or check.files if check.kind is CheckKind.PATH else check.words
-    heard = _folded(said)
+    heard = folded(said)
     clauses = [clause for clause in _CLAUSE.split(said) if clause.strip()]
-    denying = [_folded(clause) for clause in clauses if _denies(clause)]
-    wanted = [_folded(clause) for clause in clauses if not _denies(clause)]
+    denying = [folded(clause) for clause in clauses if _denies(clause)]
+    wanted = [folded(clause) for clause in clauses if not _denies(clause)]
 
     def named(entries: Sequence[str], where: Sequence[str]) -> bool:
         return any(_is_named_in(entry, clause, heard) for entry in entries if entry for clause in where)
@@ -357,7 +351,7 @@ def _is_inverted(check: Check, said: str) -> bool:
 
 def _is_named_in(entry: str, clause: str, heard: str) -> bool:
     """Return whether a clause names as much of an entry as the user does anywhere, or describes it."""
-    tokens = [token for token in _folded(entry).split() if _has(heard, token)]
+    tokens = [token for token in folded(entry).split() if _has(heard, token)]
     matter = tokens[1:] or tokens  # The program may be named before, as in "docker: builds need --pull, never --privileged".
     return all(_has(clause, token) for token in matter) if tokens else entry in Described(clause)
 

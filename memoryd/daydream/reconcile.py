@@ -7,7 +7,7 @@ find a missing one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -24,7 +24,9 @@ from memoryd.core.protocols import Clock, MemoryStore
 from memoryd.core.text import one_line, shorten
 from memoryd.core.types import (
     AUTHORITY,
+    CURRENT_STATUSES,
     HIDDEN_TAG,
+    WISH_KINDS,
     Candidate,
     Evidence,
     Hit,
@@ -45,7 +47,7 @@ from memoryd.daydream.model_answer import restrain
 from memoryd.daydream.offline.findings import is_retraction, is_wrong_cause, names_cause
 from memoryd.daydream.offline.moment import asks, binds
 from memoryd.daydream.speakers import short_hash
-from memoryd.language import CONFLICTS, RULES, Assertion, Comparison, Relation, adds, rephrases
+from memoryd.language import CONFLICTS, RULES, Assertion, Compare, Comparison, Relation, adds, rephrases
 from memoryd.language.entities import are_apart, find_entities
 from memoryd.language.stems import roots
 
@@ -95,9 +97,6 @@ class Decision:
     also: tuple[str, ...] = ()
     opposed: tuple[str, ...] = ()
     refined: str = ""
-
-
-Compare = Callable[[Assertion, Assertion], Comparison]
 
 
 def reconcile(
@@ -230,19 +229,16 @@ def _against_active(candidate: Candidate, found: Iterable[Found]) -> Decision:
     return by[KeepAction.NEW][0] if by[KeepAction.NEW] else Decision(KeepAction.NEW)
 
 
-_WISHES = frozenset({Kind.RULE, Kind.PREFERENCE})
-
-
 def _is_of_another_place(candidate: Candidate, item: MemoryItem) -> bool:
     """Return whether a rule for a sub-folder meets a general one or one for another folder: both hold in their place."""
-    if candidate.kind not in _WISHES or item.kind not in _WISHES:
+    if candidate.kind not in WISH_KINDS or item.kind not in WISH_KINDS:
         return False
     return are_apart(candidate.content, item.content)
 
 
 def _is_for_everywhere(candidate: Candidate, item: MemoryItem) -> bool:
     """Return whether a wish for all projects meets one for this project, which may be an exception from it."""
-    wishes = candidate.kind in _WISHES and item.kind in _WISHES
+    wishes = candidate.kind in WISH_KINDS and item.kind in WISH_KINDS
     return wishes and candidate.scope is Scope.USER and item.scope is Scope.PROJECT
 
 
@@ -346,7 +342,6 @@ def _paths_in(names: Iterable[str]) -> tuple[str, ...]:
 # A reference has no more authority than its evidence. Only the user's own words can end a memory that the user stated or pinned.
 # In all other cases, both statements are kept and linked as a contradiction for the user to decide.
 
-_LIVING = frozenset({Status.ACTIVE, Status.CANDIDATE})
 MINOR = 1
 
 
@@ -383,7 +378,7 @@ def resolve(candidate: Candidate, known: Mapping[str, MemoryItem]) -> References
 
 
 def _living(ids: Iterable[str], known: Mapping[str, MemoryItem]) -> list[MemoryItem]:
-    return [known[id] for id in dict.fromkeys(ids) if id in known and known[id].status in _LIVING]
+    return [known[id] for id in dict.fromkeys(ids) if id in known and known[id].status in CURRENT_STATUSES]
 
 
 def _repeats(candidate: Candidate, items: Iterable[MemoryItem]) -> Decision | None:
@@ -558,7 +553,7 @@ class Reconciler:
         wrong = [item for item in near if item.id not in found and _is_retracted(item, retraction, passage)]
         if not wrong:
             return None
-        items = [item for item in map(self._store.get, found) if item is not None and item.status in _LIVING]
+        items = [item for item in map(self._store.get, found) if item is not None and item.status in CURRENT_STATUSES]
         about = [item for item in items if names_cause(item.content) and roots(item.content) & roots(wrong[0].content)]
         about += [item for item in items if item.content == retraction.content]
         if about:
@@ -645,7 +640,7 @@ class Reconciler:
 
 def _is_retracted(item: MemoryItem, retraction: Candidate, passage: Passage) -> bool:
     """Return whether a memory of the agent mentions the retracted cause. In another session, more words must match."""
-    if item.status not in _LIVING or item.pinned or item.source is Source.USER or item.scope is Scope.USER:
+    if item.status not in CURRENT_STATUSES or item.pinned or item.source is Source.USER or item.scope is Scope.USER:
         return False
     if AUTHORITY[retraction.source] < AUTHORITY[item.source] or is_older(retraction, item):
         return False

@@ -22,6 +22,7 @@ from memoryd.core.text import token_count
 from memoryd.core.types import (
     AUTHORITY,
     CHECK_TAG,
+    WISH_KINDS,
     Citation,
     Evidence,
     Kind,
@@ -160,7 +161,6 @@ FURTHER_SESSION = 0.5
 NEWER_MARGIN = 1.25
 OLDER_MARGIN = 2.0
 CLEARLY = 0.2
-_PRESCRIPTIVE = frozenset({Kind.RULE, Kind.PREFERENCE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,13 +213,10 @@ def resolve_conflicts(builder: PlanBuilder, relations: Relations) -> list[Undeci
     ]
 
 
-_WISHES = frozenset({Kind.RULE, Kind.PREFERENCE})
-
-
 def _concerned(pair: CandidatePair) -> bool:
     one, other = pair.earlier.newest, pair.later.newest
     kinds = {one.kind, other.kind}
-    if kinds <= _WISHES and are_apart(one.content, other.content):
+    if kinds <= WISH_KINDS and are_apart(one.content, other.content):
         return False
     return not (pair.earlier.forbidden or pair.later.forbidden or Kind.TODO in kinds)
 
@@ -283,7 +280,7 @@ def _by_source(older: Claim, newer: Claim) -> _Outcome:
 
 
 def _prescribes(item: MemoryItem) -> bool:
-    return item.kind in _PRESCRIPTIVE or item.polarity is not Polarity.KNOW
+    return item.kind in WISH_KINDS or item.polarity is not Polarity.KNOW
 
 
 def _at_the_same_time(older: Claim, newer: Claim) -> _Outcome:

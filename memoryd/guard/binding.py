@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from memoryd.core.checks import Check, CheckKind, Form
 from memoryd.core.types import AGREED_TAG, Kind, MemoryItem, Scope, Status, Trust
 
-_KINDS = frozenset({Kind.RULE, Kind.PREFERENCE, Kind.DECISION})
+BINDING_KINDS = frozenset({Kind.RULE, Kind.PREFERENCE, Kind.DECISION})
 
 
 def may_bind(item: MemoryItem) -> bool:
@@ -18,7 +18,7 @@ def may_bind(item: MemoryItem) -> bool:
     It may not if the memory came from a tool, a file, an import, a teammate or the agent, even if the user agreed to it. A rule
     on the default branch of the team's repository may, but is only noted (see `Guard.mode_of`).
     """
-    if item.status is not Status.ACTIVE or item.kind not in _KINDS:
+    if item.status is not Status.ACTIVE or item.kind not in BINDING_KINDS:
         return False
     if item.trust is not Trust.INSTRUCTION:
         return item.trust is Trust.TEAM and item.scope is Scope.TEAM

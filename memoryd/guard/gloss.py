@@ -96,8 +96,9 @@ _EAST = _table(
 )
 _BEFORE_EAST = re.compile(r"([^,.;:\n]{1,60}?)\s?(?:之前|以前|前に|する前|전에|前(?=[必要先都务应，, ]))")
 _EAST_WORD = re.compile("|".join(map(re.escape, sorted(_EAST, key=len, reverse=True))))
-_EAST_SIGN = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_OTHER_EAST = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{1,200}")
+EASTERN = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"  # Written without spaces, also next to Latin names.
+_EAST_SIGN = re.compile(f"[{EASTERN}]")
+_OTHER_EAST = re.compile(f"[{EASTERN}]{{1,200}}")
 
 # Words that are also English or German are ignored, unless the rule contains a word that is unique to this group.
 _WEST = _table(

@@ -18,6 +18,7 @@ and times in `times`. Words and normal forms, which core needs as well, are in `
 from memoryd.language.compare import (
     CONFLICTS,
     Assertion,
+    Compare,
     Comparison,
     Relation,
     adds,
@@ -34,6 +35,7 @@ from memoryd.language.wording import read, values_of
 __all__ = [
     "CONFLICTS",
     "RULES",
+    "Compare",
     "Comparer",
     "Comparison",
     "Relation",

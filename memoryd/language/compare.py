@@ -8,7 +8,7 @@ values, choices) and `wording` (differing words). In ambiguous cases, `doubtful`
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -104,6 +104,7 @@ class Comparison:
     chance: float = 0.0
 
 
+Compare = Callable[[Assertion, Assertion], Comparison]
 CONFLICTS = frozenset({Relation.REPLACES, Relation.CONTRADICTS})
 MIN_SHARED = 0.25
 FEW_WORDS = 4

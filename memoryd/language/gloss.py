@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from memoryd.core.text import CJK
+from memoryd.core.text import CJK, CJK_RANGES
 from memoryd.language.cues import language
-from memoryd.language.stems import is_foreign
+from memoryd.language.stems import CYRILLIC, is_foreign
 
 GLOSSARY_FILE = Path(__file__).with_name("glossary.txt")
 READ = 2_000
@@ -33,11 +33,11 @@ COLUMNS = ("de", "fr", "es", "pt", "it", "nl", "pl", "ru", "zh", "ja")
 _ASKING = frozenset({"where", "when", "why", "how", "how many"})
 _INFLECTED = frozenset({"pl", "ru"})
 _SCRIPTS = frozenset({"ko", "ja", "zh", "ru"})
-_SIGNS = "぀-ヿ㐀-䶿一-鿿豈-﫿가-힯"
 # Names in such a script are often written without a space before the next word or particle ("npm을", "使用npm安装").
-_TOKEN = re.compile(rf"[{_SIGNS}]{{1,400}}|[^\W\d_](?:(?![{_SIGNS}])[\w./-]){{0,80}}|\d(?:(?![{_SIGNS}])[\w.]){{0,40}}")
+_TOKEN = re.compile(
+    rf"[{CJK_RANGES}]{{1,400}}|[^\W\d_](?:(?![{CJK_RANGES}])[\w./-]){{0,80}}|\d(?:(?![{CJK_RANGES}])[\w.]){{0,40}}"
+)
 _LATIN_WORD = re.compile(r"[^\W\d_]{1,40}")
-_CYRILLIC = re.compile(r"[\u0400-\u052f]")
 _IDENTIFIER = re.compile(r"[a-z][A-Z]|_|\.\w")
 _HAN = re.compile(r"[㐀-䶿一-鿿豈-﫿]")
 
@@ -84,7 +84,7 @@ def senses(text: str) -> tuple[Senses, ...]:
             if words == [()]:
                 continue
         found = found or bool(words)
-        out += words or ([] if _CYRILLIC.search(token) or CJK.search(token) else [(token,)])
+        out += words or ([] if CYRILLIC.search(token) or CJK.search(token) else [(token,)])
     return tuple(out) if found else ()
 
 

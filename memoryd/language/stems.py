@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from memoryd.core.text import keywords
 
-_CYRILLIC = re.compile(r"[\u0400-\u052f]")
+CYRILLIC = re.compile(r"[\u0400-\u052f]")
 _CYRILLIC_ENDING = re.compile(
     r"(?:иями|ями|ами|ого|его|ому|ему|ыми|ими|[аеиоуыэюяйьё]{1,3}|ов|ев|ом|ем|ам|ям|ах|ях|ых|их|ым|им)$"
 )
@@ -28,7 +28,7 @@ def stem(word: str) -> str:
 
     Common English and Russian endings are removed, leaving at least three letters.
     """
-    if _CYRILLIC.search(word):
+    if CYRILLIC.search(word):
         cut = _CYRILLIC_ENDING.sub("", word)
         return cut if len(cut) >= 3 else word
     for ending in _ENDINGS:

@@ -52,9 +52,6 @@ class Verdict(StrEnum):
     OTHER = "other"
 
 
-CONFLICTS = frozenset({Verdict.REVERSED, Verdict.CHANGED, Verdict.REPLACED})
-
-
 @dataclass(frozen=True, slots=True)
 class _Pair:
     a: Reading

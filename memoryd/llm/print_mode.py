@@ -18,6 +18,7 @@ from typing import Any
 
 import orjson
 
+from memoryd.core.openai_api import TRANSIENT_STATUSES
 from memoryd.core.processes import kill_group, reap
 from memoryd.core.text import one_line, shorten
 from memoryd.core.types import Message, Usage
@@ -37,7 +38,6 @@ REASON_CHARACTERS = 300
 _LOGIN = re.compile(r"not logged in|failed to authenticate|/login|invalid api key", re.IGNORECASE)
 _LIMIT = re.compile(r"usage limit|limit reached|rate limit|overloaded", re.IGNORECASE)
 _NETWORK = re.compile(r"connection error", re.IGNORECASE)
-_TRANSIENT_STATUS = frozenset({408, 409, 425, 429})
 
 
 def arguments(command: str, model: str, system: str) -> list[str]:
@@ -129,7 +129,7 @@ def failure_of(report: Mapping[str, Any]) -> tuple[Failure, str]:
     status = report.get("api_error_status")
     if status in (401, 403) or _LOGIN.search(reason):
         return Failure.LOGIN, reason
-    if status in _TRANSIENT_STATUS or _LIMIT.search(reason):
+    if status in TRANSIENT_STATUSES or _LIMIT.search(reason):
         return Failure.LIMIT, reason
     if isinstance(status, int):
         return (Failure.SERVER if status >= 500 else Failure.REQUEST), reason

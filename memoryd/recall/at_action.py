@@ -20,9 +20,9 @@ from memoryd.core.config import Settings
 from memoryd.core.protocols import Clock
 from memoryd.core.state import State
 from memoryd.core.text import one_line, shorten, token_count
-from memoryd.core.tool_calls import ToolCall, ToolReply
+from memoryd.core.tool_calls import EDITING_TOOLS, ToolCall, ToolReply
 from memoryd.core.trial import Arm
-from memoryd.core.types import Backend, Kind, MemoryItem, Query
+from memoryd.core.types import WISH_KINDS, Backend, Kind, MemoryItem, Query
 from memoryd.language.entities import find_entities
 from memoryd.recall.current_code import CurrentCode
 from memoryd.recall.governance import drop_contradicted
@@ -57,8 +57,6 @@ _ORDER: Mapping[Kind, float] = MappingProxyType(
     }
 )
 _CURES = (Kind.FIX, Kind.DEAD_END, Kind.ENVIRONMENT, Kind.FACT)
-_WISHES = frozenset({Kind.RULE, Kind.PREFERENCE})
-_CHANGES = frozenset({"Edit", "MultiEdit", "Write", "NotebookEdit"})
 # These file names exist in most projects, so a match on the name alone means nothing.
 _COMMON = frozenset(
     "index.js index.ts index.tsx index.html __init__.py main.py main.go mod.rs readme.md utils.py types.ts".split()
@@ -160,15 +158,16 @@ class AtAction:
         relative = inside(path, Path(call.root), call.cwd) if path and call.root else ""
         strength: dict[str, float] = {}
         if relative:
-            _file_links(links, relative, changing=call.tool in _CHANGES, strength=strength)
+            _file_links(links, relative, changing=call.tool in EDITING_TOOLS, strength=strength)
         if text:
             _raise(strength, {id for word in set(_NAME.findall(text)) for id in links.symbols.get(word, ())}, 1.0)
         if command:
             _command_links(links, command, strength)
         weighed = {id: share * _ORDER.get(links.items[id].kind, 0.0) for id, share in strength.items()}
         items = [links.items[id] for id in sorted(weighed, key=lambda id: (-weighed[id], id)) if weighed[id] >= 1]
-        if call.tool not in _CHANGES and not command:  # Preferences and rules matter for changing files, not for reading them.
-            items = [item for item in items if item.kind not in _WISHES]
+        # Preferences and rules matter for changing files, not for reading them.
+        if call.tool not in EDITING_TOOLS and not command:
+            items = [item for item in items if item.kind not in WISH_KINDS]
         return items[: 2 * MAX_GIVEN], f"about {relative}" if relative else "about this call"
 
     def _index(self, project: str) -> _Links:

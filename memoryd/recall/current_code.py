@@ -12,7 +12,7 @@ from pathlib import Path, PurePosixPath
 from memoryd.citations.check import CodeCheck, CodeState, annotated, overall
 from memoryd.citations.cite import inside, working_tree
 from memoryd.core.project import ProjectRegistry
-from memoryd.core.types import Kind, MemoryItem, Scope, Trust
+from memoryd.core.types import WISH_KINDS, MemoryItem, Scope, Trust
 from memoryd.language.entities import named_places
 
 
@@ -64,8 +64,6 @@ class CurrentCode:
 
 # Rules limited to a sub-folder
 
-_WISHES = frozenset({Kind.RULE, Kind.PREFERENCE})
-
 
 def bound_folder(item: MemoryItem, root: Path) -> str:
     """Return the sub-folder that limits a user's rule or preference according to its wording, or an empty string."""
@@ -80,7 +78,7 @@ def bound_folder(item: MemoryItem, root: Path) -> str:
 
 def named_folders(item: MemoryItem) -> Iterator[str]:
     """Yield the folders to which the wording of a user's rule or preference may limit it."""
-    if item.kind not in _WISHES or item.scope is Scope.USER or item.trust not in (Trust.INSTRUCTION, Trust.TEAM):
+    if item.kind not in WISH_KINDS or item.scope is Scope.USER or item.trust not in (Trust.INSTRUCTION, Trust.TEAM):
         return
     yield from named_places(item.content, item.entities)
 

@@ -33,14 +33,13 @@ from memoryd.core.types import (
     Status,
     Trust,
 )
-from memoryd.language import RULES, Assertion, Comparison, Relation, rephrases, shares_words
+from memoryd.language import RULES, Assertion, Compare, Relation, rephrases, shares_words
 from memoryd.language.times import ANY_TIME, within
 from memoryd.lineage import SUCCESSION, merged_ids
 from memoryd.recall.prompt_block import fit, item_line, overhead, render_block
 from memoryd.retrieval import asks_question, span_of_handoffs
 from memoryd.service import Orchestrator
 
-Compare = Callable[[Assertion, Assertion], Comparison]
 # Maximum number of memory-tombstone pairs compared by meaning at session start. Each comparison takes about 10 ms.
 MAX_COMPARED = 16
 

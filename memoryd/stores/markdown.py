@@ -26,7 +26,7 @@ import orjson
 
 from memoryd.core import codec
 from memoryd.core.db import ODD_CONTENT, remove_database
-from memoryd.core.errors import BrokenFileError, IndexDamagedError, InputError, StoreError
+from memoryd.core.errors import BrokenFileError, IndexDamagedError, StoreError
 from memoryd.core.files import (
     STAGED,
     create_exclusive,
@@ -494,7 +494,7 @@ class MarkdownStore:
 
     def write_many(self, items: Iterable[MemoryItem]) -> list[str]:
         """Store items durably, in one index transaction per thousand. Return their ids in order."""
-        ready = [_checked(item) for item in items]
+        ready = [memory_file.checked(item) for item in items]
         ids: list[str] = []
         for start in range(0, len(ready), _CHUNK):
             chunk = ready[start : start + _CHUNK]
@@ -834,12 +834,6 @@ class MarkdownStore:
             write(self._paths.index, index.active_texts())
             index.set_fact("flushed", revision)
             index.set_fact("inverted", fingerprint(self._paths.index))
-
-
-def _checked(item: MemoryItem) -> MemoryItem:
-    if item.id and not codec.is_id(item.id):
-        raise InputError(f"'{item.id}' is not a memory id.", fix="Ids look like mem_0123456789ab; leave it empty for a new one.")
-    return memory_file.storable(item)
 
 
 def _batches(items: Sequence[MemoryItem]) -> Iterator[list[MemoryItem]]:

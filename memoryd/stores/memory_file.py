@@ -199,6 +199,13 @@ def _foreign_item(values: dict[str, Any], defaults: MemoryItem) -> MemoryItem:
             del values[key]
 
 
+def checked(item: MemoryItem) -> MemoryItem:
+    """Return the item as it will be read back (see `storable`). Raises InputError, also for an id of another form."""
+    if item.id and not codec.is_id(item.id):
+        raise InputError(f"'{item.id}' is not a memory id.", fix="Ids look like mem_0123456789ab; leave it empty for a new one.")
+    return storable(item)
+
+
 def storable(item: MemoryItem) -> MemoryItem:
     """Return the item as it will be read back from a file, with rounded numbers and times in UTC.
 

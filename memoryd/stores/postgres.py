@@ -23,7 +23,7 @@ from typing import Any, TypeVar
 
 from memoryd.core import codec
 from memoryd.core.clock import SystemClock
-from memoryd.core.errors import BrokenFileError, DatabaseUnavailable, EmbeddingError, InputError, StoreError
+from memoryd.core.errors import BrokenFileError, DatabaseUnavailable, EmbeddingError, StoreError
 from memoryd.core.postgres import Postgres, PostgresSession, read_vector, vector_text
 from memoryd.core.protocols import Clock, Embedder, FloatArray
 from memoryd.core.types import Backend, Hit, MemoryItem, Query, Scope, Source, Trust
@@ -180,7 +180,7 @@ class PostgresStore:
 
     def write_many(self, items: Iterable[MemoryItem]) -> list[str]:
         """Store items in transactions of 500. Return their ids in order."""
-        ready = [_checked(item) for item in items]
+        ready = [memory_file.checked(item) for item in items]
         ids: list[str] = []
         for start in range(0, len(ready), _CHUNK):
             chunk = ready[start : start + _CHUNK]
@@ -947,12 +947,6 @@ class PostgresVectors:
     def close(self) -> None:
         """Stop the worker thread."""
         self._queries.close()
-
-
-def _checked(item: MemoryItem) -> MemoryItem:
-    if item.id and not codec.is_id(item.id):
-        raise InputError(f"'{item.id}' is not a memory id.", fix="Ids look like mem_0123456789ab; leave it empty for a new one.")
-    return memory_file.storable(item)
 
 
 def _read(payload: str, unreviewed: bool) -> MemoryItem:

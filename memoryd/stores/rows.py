@@ -16,11 +16,9 @@ import orjson
 
 from memoryd.core.codec import digest_of, item_from_own_json, item_to_dict
 from memoryd.core.errors import IndexDamagedError, InputError
-from memoryd.core.types import MemoryItem, Query, Scope, Status
+from memoryd.core.types import CURRENT_STATUSES, MemoryItem, Query, Scope, Status
 
 ITEMS_KEPT = 6_000
-# Items with these statuses can expire (`valid_to`) without a change of status.
-_CURRENT = frozenset({Status.ACTIVE, Status.CANDIDATE})
 COLUMNS = (
     "id",
     "content",
@@ -147,7 +145,8 @@ def _add_time(where: _Conditions, query: Query) -> None:
         where.one_of("status", sorted({*query.statuses, Status.ACTIVE, Status.SUPERSEDED}))
     else:
         where.one_of("status", query.statuses)
-        if query.now is not None and query.statuses and _CURRENT.issuperset(query.statuses):
+        # Current items can expire (`valid_to`) without a change of status.
+        if query.now is not None and query.statuses and CURRENT_STATUSES.issuperset(query.statuses):
             moment = seconds(query.now)
             where.add("(@expired_at IS NULL OR @expired_at > ?) AND (@valid_to IS NULL OR @valid_to > ?)", moment, moment)
     if query.valid_at is not None:

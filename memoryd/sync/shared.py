@@ -21,7 +21,7 @@ from typing import Any
 
 import orjson
 
-from memoryd.core.codec import item_to_dict
+from memoryd.core.codec import ID_PATTERN, is_id, item_to_dict
 from memoryd.core.errors import BrokenFileError, StoreError
 from memoryd.core.files import TEMPORARY_PREFIX, read_regular, write_atomic
 from memoryd.core.types import MemoryItem, Scope, Status
@@ -36,7 +36,6 @@ MAX_FILES = 1_000_000
 MAX_MACHINES = 100
 MAX_COUNT = 1_000_000_000
 SETTLED_NS = 2_000_000_000
-_ID = re.compile(r"mem_[0-9a-f]{12}")
 _MACHINE = re.compile(r"[0-9a-f]{12}")
 
 
@@ -205,7 +204,7 @@ def _memory_files(root: Path) -> Iterator[Path]:
                 continue
             if entry.is_dir():
                 waiting += [entry] if entry.name != MACHINES or entry.parent != root else []
-            elif entry.suffix == ".md" and _ID.search(entry.name):
+            elif entry.suffix == ".md" and ID_PATTERN.search(entry.name):
                 count += 1
                 if count > MAX_FILES:
                     return
@@ -259,7 +258,7 @@ def _read_version(path: Path, machines: Mapping[str, Machine]) -> Version | str:
 
 def _version(id: str, document: front_matter.Document, sync: Mapping[str, Any], path: Path) -> Version | None:
     seen = sync.get("seen")
-    if not _ID.fullmatch(id) or not isinstance(seen, Mapping) or not _are_counts(seen):
+    if not is_id(id) or not isinstance(seen, Mapping) or not _are_counts(seen):
         return None
     try:
         gone = Gone(str(sync.get("gone") or ""))

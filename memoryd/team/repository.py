@@ -12,7 +12,8 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from memoryd.citations.repository import HASH, run_git
+from memoryd.citations.repository import run_git
+from memoryd.core.codec import COMMIT_PATTERN
 from memoryd.core.errors import InputError
 from memoryd.core.project import GitFolder, find_git, normalise_remote
 from memoryd.stores.sync import look
@@ -219,7 +220,7 @@ def contributions(origin: Origin, commit: str) -> list[Contribution]:
 
 def _commit(root: Path, ref: str) -> str:
     found = _text(run_git(root, ("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}"))).strip()
-    return found if HASH.fullmatch(found) else ""
+    return found if COMMIT_PATTERN.fullmatch(found) else ""
 
 
 def _text(output: bytes | None) -> str:

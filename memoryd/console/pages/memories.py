@@ -11,7 +11,6 @@ from memoryd.api.parameters import parameters
 from memoryd.console.contract import Context, NavEntry, Page, Reply, Route
 from memoryd.console.forms import options_of
 from memoryd.console.pages import memory
-from memoryd.core.clock import from_iso
 from memoryd.core.types import Backend, Kind, Source, Status
 
 PAGE_SIZE = 50
@@ -19,14 +18,6 @@ HITS = 30
 STATUSES = (*(status.value for status in Status), "all")
 LONGEST_QUERY = 1_000
 END_OF_DAY = "T23:59:59Z"
-
-
-def _date(ctx: Context, name: str) -> str:
-    """Parse a form date or a timestamp. Raises InputError."""
-    value = ctx.query.text(name, limit=40)
-    if value:
-        from_iso(value)
-    return value
 
 
 def _tags(ctx: Context) -> list[str]:
@@ -43,9 +34,9 @@ def filters_of(ctx: Context) -> dict[str, Any]:
         "source": ctx.query.choices("source", options_of(known["sources"])),
         "tag": _tags(ctx),
         "session": ctx.query.text("session", limit=200),
-        "after": _date(ctx, "after"),
-        "before": _date(ctx, "before"),
-        "as_of": _date(ctx, "as_of"),
+        "after": ctx.query.time("after"),
+        "before": ctx.query.time("before"),
+        "as_of": ctx.query.time("as_of"),
     }
 
 

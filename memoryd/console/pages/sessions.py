@@ -8,7 +8,6 @@ from typing import Any
 
 from memoryd.console.contract import Context, NavEntry, Page, Reply, Route
 from memoryd.console.sessions import ALL
-from memoryd.core.clock import from_iso
 from memoryd.core.decision_log import KEPT, KNOWN, PROPOSED, REFUSED
 from memoryd.core.errors import InputError
 
@@ -61,20 +60,13 @@ async def switch(ctx: Context) -> Reply:
 
 async def changes(ctx: Context) -> Reply:
     """Show the memories learnt, replaced and forgotten on each day."""
-    topic, after, before = ctx.query.text("topic", limit=1_000), _day(ctx, "after"), _day(ctx, "before")
+    topic, after, before = ctx.query.text("topic", limit=1_000), ctx.query.time("after"), ctx.query.time("before")
     found = await ctx.call("timeline", project=ctx.project, k=EVENTS, topic=topic, after=after, before=before)
     days = [(day, list(events)) for day, events in groupby(found["events"], key=lambda event: str(event["at"])[:10])]
     oldest = found["events"][-1]["at"] if found["events"] and found["left_out"] else ""
     return await ctx.page(
         "changes_by_day.html", days=days, oldest=oldest, asked={"topic": topic, "after": after, "before": before}
     )
-
-
-def _day(ctx: Context, name: str) -> str:
-    value = ctx.query.text(name, limit=40)
-    if value:
-        from_iso(value)
-    return value
 
 
 ROUTES = (

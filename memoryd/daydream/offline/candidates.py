@@ -10,6 +10,7 @@ from typing import TypedDict
 
 from memoryd.core.types import Candidate, Kind, Polarity, Scope, Source, Status, Turn
 from memoryd.daydream.offline.acts import MIN_WORDS, Act, worded
+from memoryd.daydream.offline.cues import WISH_CUES
 from memoryd.daydream.offline.findings import Finding
 from memoryd.daydream.offline.observed import ObservedFact
 from memoryd.daydream.offline.sentences import sentences, size
@@ -26,7 +27,6 @@ _TURNED_OUT = re.compile(r"^(?:(?:so|and|then|but),? )?(?:it )?turn(?:s|ed) out,
 
 # Longer messages do more than choose an option.
 PICK_WORDS = 9
-_WANTED = frozenset({"wish", "norm", "prohibition", "standing rule", "alternative", "proposal"})
 # "I think we should …" is a wish of the user. "I think the port is 80" is a guess and remains one.
 _HEDGE = re.compile(
     r"^(?:(?:(?:I (?:do )?(?:think|guess|feel like|believe)|in my opinion|imh?o|personally|to be clear|honestly|basically)"
@@ -49,7 +49,7 @@ def stated(unit: Unit) -> str:
     if unit.turn.via == "answer":
         return worded(unit.text)
     text = without_questions(chosen(unit.text) if unit.by_user else unit.text)
-    return worded(without_opener(text, wanted=bool(unit.by_user and unit.cues & _WANTED)))
+    return worded(without_opener(text, wanted=bool(unit.by_user and unit.cues & WISH_CUES)))
 
 
 def chosen(text: str) -> str:

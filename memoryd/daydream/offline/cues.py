@@ -26,6 +26,8 @@ def _words(*patterns: str) -> re.Pattern[str]:
     return later("|".join(parts + inside), _I)
 
 
+# Names of the cues that express a wish
+WISH_CUES = frozenset({"wish", "norm", "prohibition", "standing rule", "alternative", "proposal"})
 # Cues in the user's statements
 USER_CUES: Mapping[str, re.Pattern[str]] = MappingProxyType(
     {

@@ -17,12 +17,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from memoryd.core.text import overlap_coefficient, shorten
+from memoryd.core.tool_calls import EDITING_TOOLS
 from memoryd.core.types import Kind, Polarity, Turn, TurnKind
 from memoryd.daydream.secret_rules import MARK
 from memoryd.language.patterns import later
 
 _SHELLS = frozenset({"Bash", "PowerShell"})
-_EDITS = frozenset({"Edit", "Write", "MultiEdit", "NotebookEdit"})
 _LONGEST_COMMAND = 2_000
 _LONGEST_SHOWN = 140
 _LONGEST_END = 3_000
@@ -69,7 +69,7 @@ def observations(turns: Sequence[Turn], commands: SessionCommands | None = None)
     """
     runs = list(_runs(turns))
     session = commands or SessionCommands(turns)
-    edits = [n for n, turn in enumerate(turns) if turn.kind is TurnKind.TOOL_USE and turn.tool in _EDITS]
+    edits = [n for n, turn in enumerate(turns) if turn.kind is TurnKind.TOOL_USE and turn.tool in EDITING_TOOLS]
     found = [*_missing(runs), *_works_instead(runs, edits), *_ways(runs), *_remotes(runs), *_commits(runs)]
     found = [replace(one, sure=one.sure and session.confirms(one)) for one in found]
     once = {one.text: one for one in sorted(found, key=lambda one: one.turn.line)}

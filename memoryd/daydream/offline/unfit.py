@@ -7,14 +7,12 @@ from collections.abc import Callable
 from functools import partial
 
 from memoryd.daydream.offline.acts import is_rule, quotes_a_rule
-from memoryd.daydream.offline.cues import USER_CUES
+from memoryd.daydream.offline.cues import USER_CUES, WISH_CUES
 from memoryd.daydream.offline.sentences import size
 from memoryd.daydream.offline.units import Unit
 from memoryd.daydream.secret_rules import MARK
 
 MIN_WORDS, MAX_WORDS = 4, 60
-# Words that express a wish.
-_WANTS = frozenset({"wish", "norm", "prohibition", "standing rule", "alternative", "proposal"})
 # With one of these words, a request covers more than the next step.
 _LASTING = frozenset({"prohibition", "standing rule", "wish", "alternative", "reason", "condition"})
 # With one of these words, even a question can request something lasting.
@@ -99,12 +97,12 @@ def _only_asks(unit: Unit) -> bool:
 def _only_reports(unit: Unit) -> bool:
     """Return whether the unit only reports a recent event, without a wish or a definite reason."""
     reasoned = "reason" in unit.cues and "noise uncertain" not in unit.cues
-    return "noise report" in unit.cues and not unit.cues & _WANTS and not reasoned and unit.turn.via != "answer"
+    return "noise report" in unit.cues and not unit.cues & WISH_CUES and not reasoned and unit.turn.via != "answer"
 
 
 def _is_only_a_guess(unit: Unit) -> bool:
     """Return whether the user is unsure and gives no wish, reason or condition."""
-    said = unit.cues & (_WANTS | {"reason", "condition"})
+    said = unit.cues & (WISH_CUES | {"reason", "condition"})
     return "noise uncertain" in unit.cues and not said and unit.turn.via != "answer"
 
 
@@ -122,11 +120,11 @@ def _says_too_little(unit: Unit) -> bool:
 
 
 def _lacks_subject(unit: Unit) -> bool:
-    return _has_noise("no subject", unit) and not unit.cues & _WANTS
+    return _has_noise("no subject", unit) and not unit.cues & WISH_CUES
 
 
 def _is_pasted(unit: Unit) -> bool:
-    return unit.pasted and not unit.cues & _WANTS
+    return unit.pasted and not unit.cues & WISH_CUES
 
 
 def _opens_with_task(unit: Unit) -> bool:
