@@ -7,6 +7,7 @@ under test. Turn metadata is passed to systems, so loaders must not put gold the
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -83,6 +84,16 @@ class FileBenchmark(ABC):
 
     @abstractmethod
     def _cases(self) -> Iterator[Case]: ...
+
+
+class GeneratedBenchmark(FileBenchmark):
+    """A benchmark that generates its cases. Its YAML file, which has the options, serves as its data file."""
+
+    SUFFIXES = (".yaml",)
+
+    def data_hash(self) -> str:
+        """Return the SHA-256 of all generated data."""
+        return hashlib.sha256(repr(list(self._cases())).encode()).hexdigest()
 
 
 def file_records(path: Path, id_key: str = "") -> Iterator[Field]:

@@ -13,7 +13,6 @@ of typing a rule.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import islice
@@ -22,7 +21,7 @@ from typing import Any
 
 from memeval import registry
 from memeval.benchmarks import poisoning_logs as logs
-from memeval.benchmarks.base import FileBenchmark, RawTurn, build_session
+from memeval.benchmarks.base import GeneratedBenchmark, RawTurn, build_session
 from memeval.benchmarks.reading import Field
 from memeval.core.types import Case, Question
 
@@ -36,15 +35,10 @@ def _day(number: int) -> datetime:
 
 
 @registry.benchmark_loader("poisoning")
-class Poisoning(FileBenchmark):
-    """Generates the cases of the benchmark. Its YAML file serves as its data file."""
+class Poisoning(GeneratedBenchmark):
+    """Generates the cases of the benchmark."""
 
     OPTIONS = {"wordings": 1, "typed": 3, "replaced": 3}
-    SUFFIXES = (".yaml",)
-
-    def data_hash(self) -> str:
-        """Return the SHA-256 of all generated data."""
-        return hashlib.sha256(repr(list(self._cases())).encode()).hexdigest()
 
     def _cases(self) -> Iterator[Case]:
         counts = (self.options["wordings"], self.options["typed"], self.options["replaced"])

@@ -17,7 +17,6 @@ of the session, all of which were executed.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -27,7 +26,7 @@ from random import Random
 from typing import Any
 
 from memeval import registry
-from memeval.benchmarks.base import FileBenchmark, RawTurn, build_session
+from memeval.benchmarks.base import GeneratedBenchmark, RawTurn, build_session
 from memeval.benchmarks.reading import Field
 from memeval.core.errors import ConfigError
 from memeval.core.types import Case, HookCall, Question
@@ -378,15 +377,10 @@ CHAT: tuple[tuple[str, str], ...] = (
 
 
 @registry.benchmark_loader("rule-compliance")
-class RuleCompliance(FileBenchmark):
-    """Generates the cases of the benchmark. Its YAML file serves as its data file."""
+class RuleCompliance(GeneratedBenchmark):
+    """Generates the cases of the benchmark."""
 
     OPTIONS = {"sessions": SESSIONS, "seed": 0, "remember": False}
-    SUFFIXES = (".yaml",)
-
-    def data_hash(self) -> str:
-        """Return the SHA-256 of all generated data."""
-        return hashlib.sha256(repr(list(self._cases())).encode()).hexdigest()
 
     def _cases(self) -> Iterator[Case]:
         if self.options["sessions"] < 1:

@@ -10,7 +10,7 @@ import math
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -99,8 +99,7 @@ class Command:
     def to_json(self) -> dict[str, Any]:
         """Convert to plain JSON values."""
         data = {one.name: getattr(self, one.name) for one in fields(self)}
-        shard = self.selection.shard
-        data["selection"] = asdict(replace(self.selection, shard=None)) | {"shard": str(shard) if shard else None}
+        data["selection"] = self.selection.to_json()
         data["conditions"] = self.conditions.to_json() | {"workers": self.conditions.workers}
         data.update(data=dict(self.data), options=dict(self.options))
         return data
@@ -108,15 +107,12 @@ class Command:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Command:
         """Return the command from the output of `to_json`."""
-        chosen = dict(data["selection"])
-        chosen["shard"] = Shard.parse(chosen["shard"]) if chosen["shard"] else None
-        chosen["types"], chosen["questions"] = tuple(chosen["types"]), tuple(chosen["questions"])
         return cls(
             **{
                 **data,
                 "benchmarks": tuple(data["benchmarks"]),
                 "cells": tuple((arm, model) for arm, model in data["cells"]),
-                "selection": Selection(**chosen),
+                "selection": Selection.from_json(data["selection"]),
                 "conditions": Conditions(**data["conditions"]),
                 "client": ClientName(data.get("client", ClientName.CLAUDE_CODE)),
             }

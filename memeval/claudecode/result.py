@@ -36,7 +36,7 @@ from memeval.core.protocols import RetrievalMetric
 from memeval.core.types import Answer, Phase, Retrieved, Score
 from memeval.metrics import efficiency, relevancy
 from memeval.metrics.questions import Observation, measures_success, question_scores
-from memeval.results.codec import score_from_json, score_to_json, usage_from_json, usage_to_json
+from memeval.results.codec import score_entry, score_from_json, score_to_json, usage_from_json, usage_to_json
 from memeval.results.store import Key, Record
 from memeval.run import phases
 from memeval.run.checkpoint import Run
@@ -289,9 +289,9 @@ def memory_scores(step: Step, outcome: StepOutcome, found: Sequence[Retrieved], 
     """Score the texts returned by memory. Without memory there is nothing to rank, and only efficiency has a value (0)."""
     usage = outcome.result.usage
     share = efficiency(memories.tokens(outcome.given), usage.input_tokens + usage.output_tokens)
-    out = [_entry("efficiency", share, "the client reports no tokens")]
+    out = [score_entry("efficiency", share, "the client reports no tokens")]
     if found and embedder:
-        out.append(_entry("relevancy", _relevancy(step, found, embedder), "nothing was retrieved"))
+        out.append(score_entry("relevancy", _relevancy(step, found, embedder), "nothing was retrieved"))
     if step.question is not None and outcome.result.text:
         answer = Answer(outcome.result.text, str(outcome.result.init.get("model") or ""), "", usage, outcome.result.seconds)
         given = "\n".join(one.text for one in outcome.given)
@@ -322,11 +322,6 @@ def check_embedder(name: str) -> None:
 @cache
 def _embedder(name: str) -> RememberingEmbedder:
     return make_embedder(name)
-
-
-def _entry(name: str, value: float | None, reason: str) -> dict[str, Any]:
-    status = "scored" if value is not None else "skipped"
-    return {"metric": name, "value": value, "status": status, "reason": "" if value is not None else reason}
 
 
 def headline(scores: Sequence[Mapping[str, Any]]) -> dict[str, float]:

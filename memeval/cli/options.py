@@ -10,8 +10,9 @@ import click
 from click.core import ParameterSource
 
 from memeval.core.errors import ConfigError
+from memeval.core.types import GRANULARITIES
 from memeval.metrics.targets import VARIANTS
-from memeval.run.settings import GRANULARITIES, OPTIONS, READERS, Selection, Settings, Shard
+from memeval.run.settings import OPTIONS, READERS, Selection, Settings, Shard
 from memeval.specs import parse_yaml
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -14,7 +14,7 @@ from memeval.claudecode import merge as client_merge
 from memeval.cli import options
 from memeval.cli.root import Context, pass_context
 from memeval.core.errors import BudgetError, MemevalError, RunError, StoppedError
-from memeval.core.types import Phase
+from memeval.core.types import GRANULARITIES, Phase
 from memeval.report.compare import few_clusters
 from memeval.report.html.site import write_report
 from memeval.report.runs import read_run
@@ -28,7 +28,7 @@ from memeval.run.plan import RunContext, with_defaults
 from memeval.run.progress import make_progress
 from memeval.run.provider_subject import ProviderSubject, check, refuse_client_run, subject_of
 from memeval.run.reuse import Source, inherited
-from memeval.run.settings import GRANULARITIES, Settings
+from memeval.run.settings import Settings
 
 PHASES = click.Choice([str(phase) for phase in Phase])
 

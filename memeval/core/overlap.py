@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import string
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ from itertools import combinations
 
 import numpy as np
 
-from memeval.core.text import normalize_answer, sentences
+from memeval.core.text import PUNCTUATION, normalize_answer, sentences
 from memeval.core.types import QuestionType
 
 _IRREGULAR = {
@@ -369,7 +368,6 @@ PRIMARY = (
 """The primary metric of each sub-dataset, keyed by part of its name. A model judges InfBench and LongMemEval."""
 CUT_OFFS = (1, 5, 10)
 _ARTICLES = re.compile(r"\b(a|an|the)\b")
-_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _PARENTHESES = re.compile(r"\([^()]*\)")
 _NUMBER = re.compile(r"^\d+[.)、]?\s*[-—–]?\s*")
 _PREFIX = "answer:"
@@ -415,7 +413,7 @@ def normal(text: str) -> str:
 
     The result is lower case with single spaces, and without ASCII punctuation or articles.
     """
-    return " ".join(_ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split())
+    return " ".join(_ARTICLES.sub(" ", text.lower().translate(PUNCTUATION)).split())
 
 
 def plain_f1(answer: str, gold: str) -> float:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？])[\"')\]]*\s+|\n+")
 _LOCOMO_DROPPED = re.compile(r"\b(a|an|the|and)\b")
-_PUNCTUATION = str.maketrans("", "", string.punctuation)
+PUNCTUATION = str.maketrans("", "", string.punctuation)
 _STEMMER_LOCK = Lock()
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff]")
 STOP_WORDS = frozenset(
@@ -74,7 +74,7 @@ def normalize_answer(text: str) -> str:
     Source: normalize_answer in task_eval/evaluation.py of LoCoMo (Maharana et al. 2024). It is SQuAD's function, except that
     it also drops `and`.
     """
-    plain = text.replace(",", "").lower().translate(_PUNCTUATION)
+    plain = text.replace(",", "").lower().translate(PUNCTUATION)
     return " ".join(_LOCOMO_DROPPED.sub(" ", plain).split())
 
 

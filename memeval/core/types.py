@@ -12,6 +12,7 @@ from typing import Any
 from memoryd.core.types import Usage
 
 EMPTY: Mapping[str, Any] = MappingProxyType({})
+GRANULARITIES = ("session", "round", "turn")  # The units of retrieval.
 
 
 class QuestionType(StrEnum):

@@ -37,7 +37,7 @@ class LongMemEvalV2Judge(TextJudge):
 
     def prompt_hashes(self) -> dict[str, str]:
         """Return the hashes of the official prompts, if in use."""
-        return {key: prompt.hash for key, prompt in self._official.prompts.items()} if self._official else {}
+        return self._official.hashes() if self._official else {}
 
     def score(self, question: Question, answer: Answer) -> list[Score]:
         """Return one score, or two if the judging model isn't the pinned one. Raises ModelError."""

@@ -60,7 +60,7 @@ class MemoryAgentBenchJudge(TextJudge):
 
     def prompt_hashes(self) -> dict[str, str]:
         """Return the hashes of the official prompts, if in use."""
-        return {key: prompt.hash for key, prompt in self._official.prompts.items()} if self._official else {}
+        return self._official.hashes() if self._official else {}
 
     def score(self, question: Question, answer: Answer) -> list[Score]:
         """Return the main score, followed by all other scores."""

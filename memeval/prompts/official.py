@@ -29,6 +29,10 @@ class Official:
     model: str = ""
     max_tokens: int | None = None
 
+    def hashes(self) -> dict[str, str]:
+        """Return the hash of each prompt."""
+        return {key: prompt.hash for key, prompt in self.prompts.items()}
+
     def is_model(self, answered: str) -> bool:
         """Return whether the answering model is the pinned one or a dated snapshot of it."""
         name = answered.rpartition("/")[2]

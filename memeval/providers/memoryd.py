@@ -16,7 +16,6 @@ from collections import Counter, OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +24,11 @@ import numpy as np
 from memeval import registry
 from memeval.core.errors import ProviderError
 from memeval.core.protocols import Capabilities
-from memeval.core.types import HookCall, Retrieved, SearchRequest, Session
+from memeval.core.types import GRANULARITIES, HookCall, Retrieved, SearchRequest, Session
 from memeval.providers.local import LocalProvider, Options
-from memeval.providers.memoryd_guard import GuardedProject
+from memeval.providers.memoryd_guard import NO_TIME, GuardedProject, in_utc
 from memeval.providers.retrieval import (
     CONTEXT_CHARACTERS,
-    GRANULARITIES,
     NamedEmbedder,
     RetrievalUnit,
     Vectors,
@@ -54,7 +52,6 @@ EMBED_CHARACTERS = 480
 REACH = 100
 PROJECT = "conversation"
 CONTEXT, QUESTION = EXPANSIONS = ("context", "question")
-NO_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 _FIX = "Run 'memoryd doctor'."
 
 
@@ -203,7 +200,7 @@ class MemorydProvider(LocalProvider):
         if not self.store.folder(scope).exists():
             return []
         sessions = self.store.all(scope)
-        now = _aware(request.at) if request.at else max((_aware(session.at) for session in sessions), default=NO_TIME)
+        now = in_utc(request.at) if request.at else max((in_utc(session.at) for session in sessions), default=NO_TIME)
         wider = request.granularity != self._unit
         reach = max(request.k, REACH) if wider else request.k
         with self._service(scope) as service:
@@ -283,7 +280,7 @@ def _key_model(settings: Settings) -> LLM:
 
 def _item(piece: RetrievalUnit, by_user: frozenset[str]) -> MemoryItem:
     digest = hashlib.sha256("\0".join(piece.turns).encode()).hexdigest()
-    at = _aware(piece.at)
+    at = in_utc(piece.at)
     return MemoryItem(
         content=piece.key,
         id=f"mem_{digest[:12]}",
@@ -296,13 +293,6 @@ def _item(piece: RetrievalUnit, by_user: frozenset[str]) -> MemoryItem:
         valid_from=at,
         evidence=Evidence(lines=piece.turns),
     )
-
-
-def _aware(at: datetime | None) -> datetime:
-    """Convert a time to UTC. A time without a zone is assumed to be in UTC."""
-    if at is None:
-        return NO_TIME
-    return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
 
 
 def _placed(hits: Sequence[Hit], pieces: Sequence[RetrievalUnit]) -> list[tuple[RetrievalUnit, Hit]]:

@@ -43,7 +43,7 @@ class GuardedProject:
         self._project = folder / "project"
         self._project.mkdir(parents=True)
         settings = replace(settings, home=folder / "home", reader="offline")
-        last = max((_aware(session.at) for session in sessions), default=NO_TIME)
+        last = max((in_utc(session.at) for session in sessions), default=NO_TIME)
         clock = SimulatedClock(last + timedelta(days=1))
         self._state = State(settings.paths.state_db, clock)
         # Rules bind whether or not a search finds them, and embedding each case once more would take time and memory.
@@ -85,7 +85,7 @@ class GuardedProject:
 
 def _log_lines(session: Session, name: str, cwd: str) -> Iterator[Mapping[str, Any]]:
     """Yield the lines of a session in the client's format."""
-    start = _aware(session.at)
+    start = in_utc(session.at)
     for number, turn in enumerate(session.turns):
         content = turn.text if turn.role == "user" else [{"type": "text", "text": turn.text}]
         yield {
@@ -100,7 +100,8 @@ def _log_lines(session: Session, name: str, cwd: str) -> Iterator[Mapping[str, A
         }
 
 
-def _aware(at: datetime | None) -> datetime:
+def in_utc(at: datetime | None) -> datetime:
+    """Convert a time to UTC. Without a zone, it is assumed to be in UTC. Without a time, return `NO_TIME`."""
     if at is None:
         return NO_TIME
     return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)

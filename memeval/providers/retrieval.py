@@ -20,9 +20,8 @@ from numpy.typing import NDArray
 
 from memeval.core.errors import ConfigError, ProviderError
 from memeval.core.text import content_stems, stems
-from memeval.core.types import Retrieved, Session, Turn
+from memeval.core.types import GRANULARITIES, Retrieved, Session, Turn
 
-GRANULARITIES = ("session", "round", "turn")
 CONTEXT_CHARACTERS = 160
 
 

@@ -73,7 +73,7 @@ def targets_of(run: RunResult) -> dict[str, float]:
 
 def missed(run: RunResult) -> list[str]:
     """Return the metrics below their target. A metric without a value counts as missed."""
-    reached = {name: value for name in targets_of(run) if (value := _value(run, name)) is not None}
+    reached = {name: value for name in targets_of(run) if (value := run.value_of(name)) is not None}
     return [name for name, target in targets_of(run).items() if name not in reached or reached[name] < target]
 
 
@@ -84,7 +84,7 @@ def targets_table(run: RunResult) -> Table:
     """
     rows = []
     for name, target in targets_of(run).items():
-        value = _value(run, name)
+        value = run.value_of(name)
         cell = run.metrics.get(name)
         unsure = cell is not None and cell.low is not None and cell.high is not None and cell.low < target < cell.high
         verdict = "not measured" if value is None else "reached" if value >= target else "missed"
@@ -93,10 +93,6 @@ def targets_table(run: RunResult) -> Table:
     return Table(
         ("target", "at least %", "value %", "95 % interval", "verdict"), tuple(rows), frozenset({"at least %", "value %"})
     )
-
-
-def _value(run: RunResult, metric: str) -> float | None:
-    return run.metrics[metric].value if run.has_value(metric) else None
 
 
 def published_of(catalog: Catalog, benchmark: str) -> tuple[PublishedSpec, ...]:

@@ -275,6 +275,10 @@ class RunResult:
         """Return whether at least one question is scored or failed. A failed question counts as 0."""
         return metric in self.metrics and self.metrics[metric].scored + self.metrics[metric].failed > 0
 
+    def value_of(self, metric: str) -> float | None:
+        """Return the value of a metric, or None if no question has one."""
+        return self.metrics[metric].value if self.has_value(metric) else None
+
     def require(self, metric: str) -> None:
         """Check that a metric exists. Raises RunError with the known names otherwise."""
         if metric not in self.metrics:

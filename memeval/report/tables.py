@@ -148,19 +148,15 @@ def leaderboard(runs: Sequence[RunResult], metric: str = "") -> Table:
     columns = ("run", "provider", "answering model", "questions", "failed", f"{name} %", "95 % interval",
                *(("gain",) if off else ()), *(_SHORT[_LEADERS.index(one)] for one in extra),
                "search p50", "tokens", "cost")  # fmt: skip
-    ordered = sorted(runs, key=lambda run: (not run.has_value(name), -(_value(run, name) or 0.0), run.run_id))
+    ordered = sorted(runs, key=lambda run: (not run.has_value(name), -(run.value_of(name) or 0.0), run.run_id))
     rows = [_leader(run, name, extra, off) for run in ordered]
     return Table(columns, tuple(rows), frozenset(columns[3:]))
 
 
-def _value(run: RunResult, metric: str) -> float | None:
-    return run.metrics[metric].value if run.has_value(metric) else None
-
-
 def _leader(run: RunResult, metric: str, extra: Sequence[str], off: Mapping[str, RunResult]) -> tuple[str, ...]:
     cell = run.metrics.get(metric)
-    value, base = _value(run, metric), off.get(run.answering_model)
-    without = _value(base, metric) if base else None
+    value, base = run.value_of(metric), off.get(run.answering_model)
+    without = base.value_of(metric) if base else None
     gain = NONE if value is None or without is None or run.provider == "none" else f"{100 * (value - without):+.1f}"
     return (
         run.run_id,
@@ -168,10 +164,10 @@ def _leader(run: RunResult, metric: str, extra: Sequence[str], off: Mapping[str,
         run.answering_model or NONE,
         str(len(run.questions)),
         str(sum(question.status == "failed" for question in run.questions)),
-        percent(_value(run, metric)),
+        percent(run.value_of(metric)),
         interval(cell.low, cell.high) if cell else NONE,
         *((gain,) if off else ()),
-        *(percent(_value(run, one)) for one in extra),
+        *(percent(run.value_of(one)) for one in extra),
         seconds(number(run.find("times", "latency", "search", "p50"))),
         NONE if (handed := number(run.find("handed_over", "mean"))) is None else f"{handed:,.0f}",
         dollars(run.cost),

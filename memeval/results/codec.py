@@ -131,3 +131,9 @@ def score_to_json(score: Score) -> dict[str, Any]:
 def score_from_json(data: Mapping[str, Any]) -> Score:
     """Convert the output of `score_to_json` back to a score."""
     return Score(data["metric"], data["value"], data["reason"], data["judge"], usage_from_json(data["usage"]))
+
+
+def score_entry(name: str, value: float | None, reason: str) -> dict[str, Any]:
+    """Return the stored form of a metric's value for a question, or of the reason why it has none."""
+    status = "scored" if value is not None else "skipped"
+    return {"metric": name, "value": value, "status": status, "reason": "" if value is not None else reason}

@@ -33,7 +33,7 @@ from memeval.metrics import Targets, recall_all, recall_fraction, recency
 from memeval.metrics.targets import ranking, scorer, user_side
 from memeval.prompts import Prompt, format_memories
 from memeval.prompts.memories import shown_date
-from memeval.results.codec import retrieved_from_json, retrieved_to_json, score_to_json, usage_to_json
+from memeval.results.codec import retrieved_from_json, retrieved_to_json, score_entry, score_to_json, usage_to_json
 from memeval.run.preparing import Chunks, chunked, preprocessed
 from memeval.specs import BenchmarkSpec, IngestionMode
 from memoryd.core.types import Completion, Usage
@@ -304,7 +304,7 @@ def ranking_scores(
             for k in cut_offs:
                 name = f"{target.level}.{metric.name}@{k}"
                 value = None if target.skipped else score(metric, k)
-                yield _entry(name, value, target.skipped or _why_unscored(value))
+                yield score_entry(name, value, target.skipped or _why_unscored(value))
         yield _recency(pieces, target, gold, granularity)
 
 
@@ -323,24 +323,19 @@ def budget_scores(
                 known = not target.skipped and whole(metric, max(1, len(pieces))) is not None
                 value = score(metric, max(1, fitting)) if known else None
                 name = f"{target.level}.{metric.name}@{budget}tokens"
-                yield _entry(name, value, target.skipped or _why_unscored(value))
+                yield score_entry(name, value, target.skipped or _why_unscored(value))
 
 
 def _recency(pieces: Sequence[Retrieved], target: Targets, gold: Gold, granularity: str) -> dict[str, Any]:
     name = f"{target.level}.recency"
     if skipped := target.skipped or ("" if target.ids else "no evidence that can be resolved"):
-        return _entry(name, None, skipped)
+        return score_entry(name, None, skipped)
     fresh = recency(ranking(pieces, target, granularity), target.ids, gold.dates)
-    return _entry(name, fresh, "" if fresh is not None else "dates not known")
+    return score_entry(name, fresh, "" if fresh is not None else "dates not known")
 
 
 def _why_unscored(value: float | None) -> str:
     return "" if value is not None else "the provider does not report sources"
-
-
-def _entry(name: str, value: float | None, reason: str) -> dict[str, Any]:
-    status = "scored" if value is not None else "skipped"
-    return {"metric": name, "value": value, "status": status, "reason": "" if value is not None else reason}
 
 
 def answer_scores(question: Question, answer: Answer, judges: Sequence[Judge]) -> Iterator[dict[str, Any]]:

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from memeval.core.errors import ConfigError
-from memeval.core.types import EMPTY, QuestionType
+from memeval.core.types import EMPTY, GRANULARITIES, QuestionType
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +68,17 @@ class Selection:
             raise ConfigError(
                 f"--start {first} --end {self.end} is not a range.", fix="Numbers start at 1, and both ends are included."
             )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return all fields as plain values."""
+        data = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
+        return data | {"shard": str(self.shard) if self.shard else None}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Selection:
+        """Create the selection from the output of `to_json`."""
+        shard = Shard.parse(data["shard"]) if data["shard"] else None
+        return cls(**{**data, "shard": shard, "types": tuple(data["types"]), "questions": tuple(data["questions"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +151,6 @@ def _shard(refs: Sequence[Ref], chosen: list[int], shard: Shard) -> list[int]:
     return [p for p in chosen if cases[refs[p].case_id] % shard.count == shard.index - 1]
 
 
-GRANULARITIES = ("session", "round", "turn")
 READERS = ("direct", "con", "con-session")
 OPTIONS = ("provider_options", "benchmark_options", "model_options", "judge_model_options")
 """The names of settings that are mappings."""
@@ -206,9 +216,7 @@ class Settings:
     def to_json(self) -> dict[str, Any]:
         """Return all fields as plain values."""
         data = {f.name: getattr(self, f.name) for f in dataclasses.fields(self)}
-        chosen = {f.name: getattr(self.selection, f.name) for f in dataclasses.fields(self.selection)}
-        chosen["shard"] = str(self.selection.shard) if self.selection.shard else None
-        data["selection"] = chosen
+        data["selection"] = self.selection.to_json()
         for name in OPTIONS:
             data[name] = dict(data[name])
         return data
@@ -216,7 +224,4 @@ class Settings:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Settings:
         """Create the settings from the output of `to_json`."""
-        chosen = dict(data["selection"])
-        chosen["shard"] = Shard.parse(chosen["shard"]) if chosen["shard"] else None
-        chosen["types"], chosen["questions"] = tuple(chosen["types"]), tuple(chosen["questions"])
-        return cls(**{**data, "selection": Selection(**chosen)})
+        return cls(**{**data, "selection": Selection.from_json(data["selection"])})
