@@ -60,7 +60,7 @@ def _wait_for_daemon(home: str, event: str, record: bytes) -> bytes:
         try:
             return protocol.ask(home, event, record, deadline)
         except protocol.NoDaemonError:
-            continue
+            continue  # It is still starting.
         except protocol.BusyError:
             break
     return _with_message(b"", "memoryd did not answer, so nothing was changed. Type it again in a moment.")

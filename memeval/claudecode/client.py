@@ -29,7 +29,6 @@ from memeval.claudecode.clients import (
     kind_by_status,
     kind_by_words,
     scratch,
-    seconds_of,
     short,
     timeout_fault,
 )
@@ -39,6 +38,7 @@ from memeval.claudecode.sandbox import State
 from memeval.claudecode.seeding import stable_id, write_log
 from memeval.core.files import json_objects
 from memeval.core.types import EMPTY, Session
+from memeval.providers.http_client import retry_after
 from memoryd.core.types import Usage
 from memoryd.llm.print_mode import usage_of
 
@@ -226,7 +226,7 @@ class ClaudeCode(BenchClient):
         if stream.resets_at is not None:
             return max(0.0, stream.resets_at - time.time())
         said = _RETRY_AFTER.search(done.stdout + done.stderr)
-        return seconds_of(said[1]) if said else None
+        return retry_after(said[1]) if said else None
 
     def check_plugin(self, init: Mapping[str, Any], arm: Arm) -> str:
         """Return the problem with the client's plugins, or an empty string if they match the arm."""

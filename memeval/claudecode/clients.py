@@ -9,12 +9,10 @@ from __future__ import annotations
 import re
 import secrets
 import shutil
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -305,18 +303,6 @@ def timeout_fault(spec: SessionSpec, done: Finished, *, works: bool) -> Fault:
         said = f"The server sent nothing for {done.silent:.0f} s, and the session was ended after {spec.timeout:g} s."
         return Fault(ErrorKind.HANG, said, FIXES[ErrorKind.HANG])
     return Fault(ErrorKind.TIMEOUT, f"The session did not end within {spec.timeout:g} s and was ended.", FIXES[ErrorKind.TIMEOUT])
-
-
-def seconds_of(text: str) -> float | None:
-    """Parse a Retry-After value, which is a number of seconds or a date."""
-    try:
-        return max(0.0, float(text))
-    except ValueError:
-        pass
-    try:
-        return max(0.0, parsedate_to_datetime(text).timestamp() - time.time())
-    except ValueError:
-        return None
 
 
 SHOWN = 300

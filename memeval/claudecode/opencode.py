@@ -31,7 +31,6 @@ from memeval.claudecode.clients import (
     kind_by_status,
     kind_by_words,
     scratch,
-    seconds_of,
     short,
     timeout_fault,
 )
@@ -44,6 +43,7 @@ from memeval.core.errors import DataError
 from memeval.core.files import json_objects
 from memeval.core.types import Session
 from memeval.models.prices import load_prices
+from memeval.providers.http_client import retry_after
 from memoryd.clients.base import Product, this_system
 from memoryd.clients.opencode import DATABASE, plugin
 from memoryd.core.types import Usage
@@ -134,7 +134,7 @@ class Printed:
                 self.servers = servers
             case {"event": "refused", "status": int(status)}:
                 self.status, asked = status, line.get("retryAfter")
-                self.retry_after = seconds_of(asked) if isinstance(asked, str) else None
+                self.retry_after = retry_after(asked) if isinstance(asked, str) else None
             case {"event": "retry", "attempt": int(attempt), "next": int() | float() as moment}:
                 self.retries, self.said = attempt, str(line.get("message") or "")
                 self.wait = max(0.0, moment / 1000 - time.time())

@@ -58,7 +58,7 @@ class _Output:
 
     def _read(self) -> None:
         line = b""
-        with self._pipe as pipe, contextlib.suppress(OSError):
+        with self._pipe as pipe, contextlib.suppress(OSError):  # A pipe that can't be read has ended.
             while part := os.read(pipe.fileno(), 1 << 16):
                 self._parts.append(part)
                 self.last = time.monotonic()
@@ -158,7 +158,7 @@ def end_group(process: subprocess.Popen[bytes], grace: float) -> None:
         return
     if grace:
         _signal(process, signal.SIGTERM)
-        with contextlib.suppress(subprocess.TimeoutExpired):
+        with contextlib.suppress(subprocess.TimeoutExpired):  # It is killed next.
             process.wait(grace)
     kill_group(process)
     process.wait()
@@ -197,7 +197,7 @@ def end_leftover_processes(root: Path) -> int:
     """Terminate the leftover processes of a sandbox and return their number."""
     ended = processes_of(root)
     for pid in ended:
-        with contextlib.suppress(ProcessLookupError):
+        with contextlib.suppress(ProcessLookupError):  # It has ended by itself.
             os.kill(pid, signal.SIGKILL)
     deadline = time.monotonic() + WAIT_SECONDS
     while ended and processes_of(root) and time.monotonic() < deadline:

@@ -159,7 +159,7 @@ class Sandbox:
             try:
                 steps = json.loads((folder / MARK).read_text("utf-8"))
             except (OSError, ValueError):
-                continue
+                continue  # Nothing was saved here, or the save was interrupted.
             return [str(step) for step in steps]
         return []
 

@@ -119,6 +119,7 @@ class McpServer:
     def close(self) -> None:
         """Stop the server and its children, then run the clean-up command."""
         self.running = False
+        # A server that has already ended or does not answer is no obstacle to the clean-up.
         with contextlib.suppress(self._fault, OSError, ExceptionGroup, CancelledError):
             self._stack.close()
         if self._launch.stop:
@@ -179,6 +180,6 @@ def matches(pattern: str, text: str) -> dict[str, Any]:
     """
     results = [match.groupdict() for match in re.finditer(pattern, text)]
     for one in results:
-        with contextlib.suppress(ValueError, TypeError):
+        with contextlib.suppress(ValueError, TypeError):  # Other scores remain texts.
             one["score"] = float(one.get("score", ""))
     return {"text": text, "results": results}

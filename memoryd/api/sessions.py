@@ -162,7 +162,7 @@ def _with_text(runtime: Runtime, decided: Sequence[LoggedDecision], head: Mappin
     lines = {verdict.line for verdict in decided if verdict.line}
     turns: Mapping[int, Sequence[Turn]] = {}
     if lines and head["transcript"] and not _is_closed(runtime, head):
-        with suppress(TranscriptError):
+        with suppress(TranscriptError):  # Without the log, only the stored statements are shown.
             turns = turns_of_lines(Path(head["transcript"]), lines)
     return [replace(verdict, text=_text(runtime, verdict, turns)) for verdict in decided]
 

@@ -125,7 +125,7 @@ def _existing(names: Iterable[str], root: Path, cwd: str) -> Iterator[str]:
                     yield path
                     break
             except OSError:
-                continue
+                continue  # The name is too long for a path, or its folder can't be read.
 
 
 def _touched(passage: Passage, root: Path) -> list[str]:

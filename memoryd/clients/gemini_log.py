@@ -89,7 +89,7 @@ def folder_of(home: Path) -> str:
     try:
         return read_regular(home / ".project_root", FOLDER_BYTES).decode("utf-8").strip()
     except (OSError, ValueError):
-        pass
+        pass  # Old versions write no such file.
     try:
         known = mapping(mapping(orjson.loads(read_regular(home.parent.parent / "projects.json", PROJECTS_BYTES))).get("projects"))
     except (OSError, orjson.JSONDecodeError):

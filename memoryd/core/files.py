@@ -45,7 +45,7 @@ def make_private_dir(path: Path) -> Path:
         return path
     for folder in reversed([path, *path.parents]):
         if not folder.exists():
-            with contextlib.suppress(FileExistsError):
+            with contextlib.suppress(FileExistsError):  # Another process has just created it.
                 folder.mkdir(mode=0o700)
                 sync_dir(folder.parent)
     return path
@@ -204,7 +204,7 @@ def create_exclusive(target: Path, data: bytes, *, ready: Path | None = None, sy
 def append_line(path: Path, line: str, limit_bytes: int = 1_000_000) -> None:
     """Append one line in a single write. A file that exceeds the limit is rotated to `.1` first."""
     make_private_dir(path.parent)
-    with contextlib.suppress(FileNotFoundError):
+    with contextlib.suppress(FileNotFoundError):  # The file is new, or another process has just rotated it.
         if path.stat().st_size > limit_bytes:
             path.replace(path.with_name(path.name + ".1"))
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | BINARY, 0o600)
@@ -317,7 +317,7 @@ def remove_stale_temporaries(folder: Path, older_than_seconds: float = 60.0) -> 
     horizon = time.time() - older_than_seconds
     removed = 0
     for path in temporaries(folder):
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(FileNotFoundError):  # Its writer has finished, or another process removed it.
             if path.stat().st_mtime < horizon:
                 path.unlink()
                 removed += 1

@@ -69,7 +69,7 @@ def chat(
         try:
             return _chat_once(client, model, attempt)
         except MalformedRequestError:
-            continue
+            continue  # The endpoint may accept a simpler request.
     return _chat_once(client, model, last)
 
 

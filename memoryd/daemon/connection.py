@@ -117,7 +117,7 @@ class Connections:
 
     async def close(self, timeout: float) -> None:
         """Give pending requests `timeout` seconds to finish, then close all connections."""
-        with contextlib.suppress(TimeoutError):
+        with contextlib.suppress(TimeoutError):  # What takes longer is cancelled.
             async with asyncio.timeout(timeout):
                 await self._core.quiet()
                 await asyncio.sleep(SETTLE_SECONDS)

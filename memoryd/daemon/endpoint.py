@@ -160,7 +160,7 @@ def _socket_path(paths: Paths) -> Path:
 def _private_temporary(paths: Paths) -> Path:
     """Return a private folder whose name depends only on the home folder. If another user owns it, create a new one."""
     folder = Path(tempfile.gettempdir()) / f"memoryd-{os.getuid()}-{digest(str(paths.home))[:12]}"
-    with contextlib.suppress(FileExistsError):
+    with contextlib.suppress(FileExistsError):  # Its owner and mode are checked next.
         folder.mkdir(mode=0o700)
     seen = folder.lstat()
     if stat.S_ISDIR(seen.st_mode) and seen.st_uid == os.getuid() and stat.S_IMODE(seen.st_mode) == 0o700:
@@ -185,7 +185,7 @@ def publish(paths: Paths, endpoint: Endpoint) -> None:
 
 def withdraw(paths: Paths, endpoint: Endpoint) -> None:
     """Remove the endpoint file and the socket if they still belong to this daemon."""
-    with contextlib.suppress(OSError, DaemonError):
+    with contextlib.suppress(OSError, DaemonError):  # A file that can't be read was not written by this daemon.
         if read_endpoint(paths) == endpoint:
             paths.endpoint.unlink(missing_ok=True)
     if not endpoint.path:
@@ -193,7 +193,7 @@ def withdraw(paths: Paths, endpoint: Endpoint) -> None:
     path = Path(endpoint.path)
     path.unlink(missing_ok=True)
     if path.parent != paths.run:
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError):  # The folder is also used by another daemon.
             path.parent.rmdir()
 
 

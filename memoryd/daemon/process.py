@@ -266,13 +266,15 @@ class _Daemon:
     async def _watch_spool(self) -> None:
         """Drain the spool when a hook signals a new record. The folder is also checked regularly in case a signal was lost."""
         core = self._core
-        with contextlib.suppress(MemorydError):
+        try:
             await core.api()
-            await in_thread(core.spool.sweep, "spool")
-            while True:
-                core.poked.clear()
-                await self._drain()
-                await self._next_poke()
+        except MemorydError:
+            return  # `_prepare` reports the error and stops the daemon.
+        await in_thread(core.spool.sweep, "spool")
+        while True:
+            core.poked.clear()
+            await self._drain()
+            await self._next_poke()
 
     async def _drain(self) -> None:
         try:
@@ -289,7 +291,7 @@ class _Daemon:
         while not core.poked.is_set():
             idle = asyncio.get_running_loop().time() - core.last_used
             in_use = idle < RECENT_USE_SECONDS or core.mcp_connections
-            with contextlib.suppress(TimeoutError):
+            with contextlib.suppress(TimeoutError):  # Without a signal, check the folder.
                 async with asyncio.timeout(SPOOL_POLL_SECONDS if in_use else IDLE_POLL_SECONDS):
                     await core.poked.wait()
             if core.spool.changed():
@@ -408,7 +410,7 @@ def too_little() -> str:
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MANY_FILES if hard == resource.RLIM_INFINITY else min(hard, MANY_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError):  # The limit remains as it is, and is checked next.
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
             soft = wanted
     if soft != resource.RLIM_INFINITY and soft < MIN_FILES:

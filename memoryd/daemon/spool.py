@@ -153,7 +153,7 @@ class Spool:
         self.report("spool", f"{path.name} was moved to {BAD}/: {problem}")
         self._attempts.pop(path.name, None)
         self.bad += 1
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(FileNotFoundError):  # The user has deleted it.
             if stat.S_ISREG(path.lstat().st_mode):
                 path.write_bytes(_without_words(path))
             path.replace(make_private_dir(self.folder / BAD) / path.name)
@@ -161,9 +161,9 @@ class Spool:
     def sweep(self, now: float | None = None) -> None:
         """Delete incomplete records left by killed hooks more than an hour ago."""
         limit = (time.time() if now is None else now) - STALE_SECONDS
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(FileNotFoundError):  # No hook has written a record yet.
             for path in self.folder.iterdir():
-                with contextlib.suppress(OSError):
+                with contextlib.suppress(OSError):  # The hook has finished the record, or its file can't be deleted yet.
                     if path.name.startswith(".") and path.is_file() and path.stat().st_mtime < limit:
                         path.unlink()
                         _logger.info("removed the incomplete record %s", path.name)

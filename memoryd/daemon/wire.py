@@ -20,7 +20,7 @@ _TAIL_BYTES = 300
 
 def read_json(data: bytes) -> Any:
     """Parse JSON, replacing lone surrogates and invalid UTF-8. Raises InputError for any other error."""
-    with suppress(orjson.JSONDecodeError):
+    with suppress(orjson.JSONDecodeError):  # What only orjson rejects is repaired next.
         return orjson.loads(data)
     try:
         value = json.loads(data.decode("utf-8", "replace"), parse_constant=_refuse_constant)

@@ -94,7 +94,7 @@ def _entries(path: Path, limits: ReadLimits) -> Iterator[Mapping[str, Any]]:
         for line in read_lines(stream, 0, 0, limit=limits.line_bytes, block_bytes=limits.block_bytes):
             entry = None
             if line.data is not None:
-                with suppress(orjson.JSONDecodeError):
+                with suppress(orjson.JSONDecodeError):  # A broken line is reported by the day dream, which reads the same log.
                     entry = orjson.loads(line.data)
             if isinstance(entry, dict):
                 yield entry

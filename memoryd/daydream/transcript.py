@@ -446,7 +446,7 @@ def _turns_of(entry: Any, number: int, limits: ReadLimits) -> list[Turn]:
     if not isinstance(entry, Mapping):
         return []
     reader = EntryReader(ParserState(prompted=True), _text_limits(limits), _nothing_known)
-    with suppress(TooSlowError):
+    with suppress(TooSlowError):  # Such a line had no turns when it was first read, either.
         return reader.undelivered(entry, number) if entry.get("type") == "queue-operation" else reader.read(entry, number)
     return []
 

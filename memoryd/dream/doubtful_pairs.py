@@ -6,6 +6,7 @@ close most pairs of a batch, is discarded and counted as failed, so that no mode
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
@@ -24,6 +25,8 @@ from memoryd.dream.neighbours import CandidatePair, Claim, Relations
 from memoryd.dream.plan import DreamLimits
 from memoryd.language import Comparison, Relation, read
 from memoryd.llm.claude import Logins
+
+log = logging.getLogger(__name__)
 
 # Doubtful pairs use the reader's model and share its daily budget.
 
@@ -131,7 +134,8 @@ class Adviser:
         answers: list[Relation | None] | None
         try:
             answers = parse(llm.complete(_messages(batch), SCHEMA).text, len(batch))
-        except ModelError:
+        except ModelError as error:
+            log.warning("%d doubtful pairs were not compared by a model: %s", len(batch), error)
             answers = None
         if answers is None:
             self.failed += 1

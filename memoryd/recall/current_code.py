@@ -72,7 +72,7 @@ def bound_folder(item: MemoryItem, root: Path) -> str:
             if (root / folder).is_dir():
                 return folder
         except OSError:
-            continue
+            continue  # The name is too long for a path, or its parent can't be read.
     return ""
 
 

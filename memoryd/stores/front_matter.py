@@ -260,7 +260,7 @@ def _bad_value_line(head: str) -> int:
         except (ValueError, OverflowError):
             return number + 2
         except (yaml.YAMLError, RecursionError):
-            continue
+            continue  # A part of a value of several lines, which need not be YAML by itself.
     return 2
 
 

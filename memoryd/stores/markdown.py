@@ -107,7 +107,7 @@ class Trash:
         return bool(found)
 
     def items(self) -> Iterator[MemoryItem]:
-        """Yield the memories in the trash, in order of path."""
+        """Yield the memories in the trash, in order of path. Files that can't be read are skipped."""
         for path, relative in self._copies(f"*{SUFFIX}"):
             with contextlib.suppress(BrokenFileError, OSError):
                 yield memory_file.read(path.read_bytes(), str(path), relative, 0).item

@@ -747,12 +747,12 @@ def _is_letta(path: Path) -> bool:
 
 def _is_mem0(path: Path) -> bool:
     if _is_database(path):
-        with contextlib.suppress(StoreError):
+        with contextlib.suppress(StoreError):  # It is no SQLite database.
             return _mem0_table(path) is not None
         return False
     if not path.is_file() or path.suffix not in (".json", ".jsonl"):
         return False
-    with contextlib.suppress(InputError):
+    with contextlib.suppress(InputError):  # It is no JSON.
         return any(isinstance(record, dict) and "memory" in record for record in _records(path)[:20])
     return False
 

@@ -235,6 +235,7 @@ def _read_file(path: Path, memory: Path, project: str, now: datetime) -> tuple[l
 def _cwd_of(project_folder: Path) -> str:
     """Return the working folder of a Claude Code project folder. It is read from the logs, because the folder's name is lossy."""
     for log in sorted(project_folder.glob("*.jsonl")):
+        # The next log names the same folder.
         with contextlib.suppress(OSError, orjson.JSONDecodeError), open_regular(log) as stream:
             for _ in range(50):
                 line = stream.readline(MAX_LINE)

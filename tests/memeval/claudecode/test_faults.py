@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memeval.claudecode.client import read_stream
-from memeval.claudecode.clients import seconds_of
 from memeval.claudecode.console import unscored_fault
 from memeval.claudecode.contract import OUTSIDE_FAULTS, ErrorKind, SessionResult
 from memeval.claudecode.faults import (
@@ -105,12 +104,6 @@ def test_waits_limits_and_a_running_tool_are_read_from_the_output_of_the_client(
     stream = read_stream(printed(retry, limit, allowed, use))
     assert (stream.delay, stream.resets_at, stream.works) == (4.323, 1_795_917_104.0, True)
     assert not read_stream(printed(use, returned)).works
-
-
-def test_a_retry_after_is_a_number_of_seconds_or_a_date() -> None:
-    assert seconds_of("7200") == 7200.0
-    assert seconds_of("Sun, 06 Nov 1994 08:49:37 GMT") == 0.0
-    assert seconds_of("soon") is None
 
 
 @pytest.fixture
