@@ -21,6 +21,8 @@ MAX_BYTES = 20_000  # Maximum length of a line. The rest is ignored.
 # over two seconds.
 _COSTLY = re.compile(rb"[(){}|<>&;$]")
 MAX_COSTLY = 2_000
+# The parser takes a line break before a backslash as part of a word, so that `\git push` would not begin a command.
+_BREAK_BEFORE_BACKSLASH = re.compile(rb"(?<!\\)\n(?=\\)")
 MAX_DEPTH = 4  # Maximum nesting of `sh -c`.
 MAX_COMMANDS = 500
 _WRITES = frozenset({">", ">>", ">|", "&>", "&>>"})
@@ -169,15 +171,18 @@ def _parser() -> tree_sitter.Parser:
 
 def parse_shell(line: str, *, depth: int = 0, folder: str | None = "") -> list[ShellCommand]:
     """Return the commands of a line in the order in which they are written. Incomplete lines are parsed as far as possible."""
-    source = _bounded(line.encode("utf-8", "replace")[:MAX_BYTES])
+    source = _readable(line.encode("utf-8", "replace")[:MAX_BYTES])
     walk = _Walk(source, depth, folder)
     _visit(walk, _parser().parse(source).root_node)
     return walk.found
 
 
-def _bounded(source: bytes) -> bytes:
-    """Return a line without NUL bytes, as a shell reads it, up to the last character that the parser can handle quickly."""
-    source = source.replace(b"\0", b"")
+def _readable(source: bytes) -> bytes:
+    """Return a line as the parser can read it.
+
+    NUL bytes are left out, as by a shell, and so is all after the last character that the parser can handle quickly.
+    """
+    source = _BREAK_BEFORE_BACKSLASH.sub(b"\n ", source.replace(b"\0", b""))
     beyond = next(itertools.islice(_COSTLY.finditer(source), MAX_COSTLY, None), None)
     return source[: beyond.start()] if beyond else source
 

@@ -126,6 +126,10 @@ def violates(check: Check, tool: str, **given: Any) -> bool:
         ("cat <<EOF > notes.md\nnpm ci\nEOF", False),
         ("npm --version", False),
         ("pnpm exec npm-check", False),
+        ("ls\n\\npm ci", True),
+        ("ls # all\n\\npm ci", True),
+        ("ls\n\\\nnpm ci", True),
+        ("ls \\\n\\npm ci", False),
     ],
 )
 def test_a_command_is_found_where_it_runs_and_not_where_it_is_written(command: str, wrong: bool) -> None:
@@ -135,8 +139,8 @@ def test_a_command_is_found_where_it_runs_and_not_where_it_is_written(command: s
 
 
 @given(st.text(alphabet=st.sampled_from("ab $(){}'\"`|&;<>\\\n#!-=é"), max_size=60))
-def test_any_shell_line_is_read(line: str) -> None:
-    parse_shell(line)
+def test_a_command_is_read_before_any_shell_text(line: str) -> None:
+    assert parse_shell(f"npm ci\n{line}")[0].words == ("npm", "ci")
 
 
 def test_a_rule_on_a_branch_counts_only_there() -> None:
