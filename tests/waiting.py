@@ -5,12 +5,14 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
+from typing import TypeVar
 
 import pytest
 
 HANGS_SECONDS = 60.0
 PAUSE_SECONDS = 0.01
 TRIES = 5
+T = TypeVar("T")
 
 
 def until(
@@ -23,13 +25,16 @@ def until(
         pause.wait(PAUSE_SECONDS)
 
 
-def once_within(seconds: float, work: Callable[[], object]) -> None:
-    """Run the work until one of a few attempts finishes in time, because a busy machine is slow only sometimes."""
+def once_within(seconds: float, work: Callable[[], T]) -> T:
+    """Run the work until one of a few attempts finishes in time, because a busy machine is slow only sometimes.
+
+    Return the result of that attempt.
+    """
     took = []
     for _ in range(TRIES):
         start = time.monotonic()
-        work()
+        result = work()
         took.append(time.monotonic() - start)
         if took[-1] < seconds:
-            return
+            return result
     pytest.fail(f"never within {seconds:g} s: {', '.join(f'{one:.2f}' for one in took)}")

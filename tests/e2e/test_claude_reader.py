@@ -211,6 +211,7 @@ def test_a_new_user_sees_the_reader_in_the_first_session(world: World) -> None:
         until(lambda: _answers(lambda: bool(world.call("memory_status"))), "no daemon", 120)
         person.types("please look at the cart")
         person.shows(r"memoryd: reader session: the session's own model")
+        assert reader(world) == "session"
 
 
 def test_a_model_that_calls_the_command_gives_no_consent(world: World) -> None:

@@ -75,3 +75,4 @@ def test_off_typed_at_a_terminal_switches_memory_off_here(world: World, terminal
     time.sleep(1)
     screen.type("\r")
     screen.read_until(lambda _: str(repo) in world.call("memory_status")["folders_off"], "memory is still on")
+    assert world.call("memory_status")["folders_off"] == [str(repo)]

@@ -29,10 +29,6 @@ def _unable(*arguments, **options):
 SPOOLED = [event for event in EVENTS if event not in ("UserPromptSubmit", "PreToolUse", "PostToolUseFailure", "SubagentStart")]
 
 
-def says_nothing(hooks: Hooks, event: str) -> None:
-    assert hooks.run(event) == b""
-
-
 def wait_for_start(hooks: Hooks) -> dict[str, str]:
     """Wait until the launcher has run, and return its environment."""
     until(hooks.mark.exists, "nothing was started")
@@ -57,7 +53,7 @@ def test_a_dead_daemons_socket_is_noticed(hooks: Hooks, daemon: Make) -> None:
 def test_a_hung_daemon_is_not_waited_for_and_not_doubled(hooks: Hooks, daemon: Make, event: str) -> None:
     hooks.as_shipped()
     daemon(behave=lambda link: None)
-    once_within(GENEROUS_SECONDS, lambda: says_nothing(hooks, event))
+    assert once_within(GENEROUS_SECONDS, lambda: hooks.run(event)) == b""
     assert "starting" not in hooks.log()
 
 
@@ -76,7 +72,7 @@ def test_a_daemon_that_no_longer_accepts_is_not_waited_for(hooks: Hooks) -> None
         for client in (first, second):
             client.setblocking(False)
             client.connect_ex(str(path))
-        once_within(GENEROUS_SECONDS, lambda: says_nothing(hooks, "Stop"))
+        assert once_within(GENEROUS_SECONDS, lambda: hooks.run("Stop")) == b""
     assert {path.suffix for path in hooks.spooled()} == {".Stop"}
     assert "does not accept" in hooks.log()
 
@@ -100,7 +96,7 @@ def test_a_stranger_who_never_stops_talking_is_cut_off(hooks: Hooks, daemon: Mak
 
     hooks.as_shipped()
     daemon(behave=behave)
-    once_within(GENEROUS_SECONDS, lambda: says_nothing(hooks, "UserPromptSubmit"))
+    assert once_within(GENEROUS_SECONDS, lambda: hooks.run("UserPromptSubmit")) == b""
 
 
 @pytest.mark.parametrize(
@@ -155,15 +151,16 @@ def test_input_that_nobody_closes_does_not_hold_up_the_session(hooks: Hooks) -> 
     hooks.as_shipped()
     command = ["sh", str(hooks.plugin / "hooks" / "hook.sh"), "Stop"]
 
-    def run() -> None:
+    def run() -> int:
         process = subprocess.Popen(command, stdin=subprocess.PIPE, env=hooks.env, cwd=hooks.project)
         assert process.stdin is not None
         process.stdin.write(hooks.payload())
         process.stdin.flush()
-        assert process.wait(BOUND_SECONDS) == 0
+        code = process.wait(BOUND_SECONDS)
         process.stdin.close()
+        return code
 
-    once_within(2 * GENEROUS_SECONDS, run)
+    assert once_within(2 * GENEROUS_SECONDS, run) == 0
     assert {path.suffix for path in hooks.spooled()} == {".Stop"}
 
 

@@ -41,9 +41,9 @@ def test_messages_go_to_the_daemon_and_back(proxies: Proxies, daemon: FakeMcpDae
 
 
 def test_the_first_answer_comes_quickly(proxies: Proxies, daemon: FakeMcpDaemon) -> None:
-    once_within(
-        1.0, lambda: proxies.client().ask("initialize", 0, **INITIALIZE)
-    )  # 0.4 s is the goal, but test machines are busy.
+    # The goal is 0.4 s, but test machines are busy.
+    answer = once_within(1.0, lambda: proxies.client().ask("initialize", 0, **INITIALIZE))
+    assert answer["result"]["serverInfo"]["version"] == "fake"
 
 
 def test_the_project_folder_that_the_client_names_is_reported(proxies: Proxies, daemon: FakeMcpDaemon) -> None:

@@ -95,6 +95,7 @@ def test_another_machines_rule_is_in_the_governance_within_moments(url: str, tmp
         laptop.call("remember", {"content": "Always run the tests before a push.", "kind": "rule", "cwd": str(folder)})
         until(lambda: "run the tests" in desktop._parts.injector.governance(project).text)
         until(lambda: any("run the tests" in f.read_text() for f in desktop._started.paths.governance_cache.iterdir()), 10)
+        assert "run the tests" in desktop._parts.injector.governance(project).text
     finally:
         laptop.close()
         desktop.close()

@@ -82,5 +82,6 @@ def test_cached_input_counts_as_input_and_an_unknown_cost_stays_unknown() -> Non
         max_size=5,
     )
 )
-def test_any_json_is_read_without_an_error(lines: list[Any]) -> None:
-    read_stream("\n".join(json.dumps(line) for line in lines))
+def test_a_result_is_read_behind_any_json(lines: list[Any]) -> None:
+    stream = read_stream(printed(*lines, {"type": "result", "result": "yes"}))
+    assert stream.result is not None and stream.result["result"] == "yes"

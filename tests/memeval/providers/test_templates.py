@@ -78,5 +78,6 @@ def test_any_text_is_plain_or_a_path(text: str) -> None:
 
 @given(st.recursive(st.none() | st.integers() | st.text(), lambda c: st.lists(c) | st.dictionaries(st.text(), c), max_leaves=8))
 def test_any_answer_can_be_read(answer: Any) -> None:
-    for path in ("$", "$.a", "$[0].b", "$[*].a", "$.a[*]", "zip($.a, $.b)"):
-        find(path, answer)
+    found = {path: find(path, answer) for path in ("$", "$.a", "$[0].b", "$[*].a", "$.a[*]", "zip($.a, $.b)")}
+    assert found["$"] == answer
+    assert found["$.a"] == (answer.get("a") if isinstance(answer, dict) else None)

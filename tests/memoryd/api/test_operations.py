@@ -61,7 +61,7 @@ def test_what_a_schema_allows_is_taken_from_a_model(name: str, data: Any) -> Non
     chosen = {
         key: data.draw(_sample(part, key)) for key, part in known.items() if key in schema["required"] or data.draw(st.booleans())
     }
-    parse(entry.request, chosen, name, model=True)
+    assert isinstance(parse(entry.request, chosen, name, model=True), entry.request)
 
 
 def _sample(part: Mapping[str, Any], name: str) -> st.SearchStrategy[Any] | None:

@@ -391,6 +391,7 @@ def test_a_body_that_does_not_come_is_not_waited_for(port: int, monkeypatch: pyt
     with socket.create_connection(("127.0.0.1", port), 60) as connection:
         connection.sendall(head)
         until(lambda: closed([connection]) == 1)
+    assert talk(port, b"GET / HTTP/1.1\r\nHost: " + us + b"\r\nConnection: close\r\n\r\n").split(b" ")[1] == b"401"
 
 
 def test_a_second_request_on_a_connection_has_its_limit_too(port: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -404,8 +404,10 @@ def test_looking_at_a_run_writes_nothing(tmp_path: Path) -> None:
 def test_looking_never_keeps_a_runner_from_its_run(tmp_path: Path) -> None:
     run(tmp_path, "mine").close()
     for _ in range(20):
-        progress(tmp_path / "runs" / "mine")
-        Run.resume(ResultsDir(tmp_path), "mine").close()
+        assert progress(tmp_path / "runs" / "mine").state == "stopped"
+        resumed = Run.resume(ResultsDir(tmp_path), "mine")
+        assert progress(tmp_path / "runs" / "mine").state == "running"
+        resumed.close()
 
 
 def test_the_stream_tells_each_change_once_and_ends_with_the_run(tmp_path: Path) -> None:

@@ -115,8 +115,9 @@ def test_instruction_files_that_cannot_be_read_are_passed_over(tmp_path: Path) -
 
 
 @given(st.text(alphabet="ab \n\t\"'`<>/[]():#->|“”‘’@.", max_size=200))
-def test_any_text_is_divided_without_a_fault(text: str) -> None:
-    own_words(text)
+def test_nothing_is_added_to_any_text_but_marks(text: str) -> None:
+    prose = own_words(text)
+    assert set(f"{prose.own}{prose.quoted}") <= set(f"{text}[…]\n ")
 
 
 @pytest.mark.parametrize(

@@ -122,15 +122,15 @@ def test_a_damaged_recording_is_named(run: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "named"),
     [
-        ("--record", "x", "--replay", "y"),
-        ("--record", "x", "--reader", "offline"),
-        ("--replay", "no-such-folder", "--reader", "endpoint"),
+        (("--record", "x", "--replay", "y"), "--replay"),
+        (("--record", "x", "--reader", "offline"), "--reader endpoint"),
+        (("--replay", "no-such-folder", "--reader", "endpoint"), "no-such-folder"),
     ],
 )
-def test_a_wrong_call_says_so(run: Any, arguments: tuple[str, ...]) -> None:
-    run(*arguments, code=2)
+def test_a_wrong_call_says_so(run: Any, arguments: tuple[str, ...], named: str) -> None:
+    assert named in run(*arguments, code=2).output
 
 
 def test_a_long_log_takes_at_most_one_call_for_8000_tokens(tmp_path: Path) -> None:

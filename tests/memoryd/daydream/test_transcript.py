@@ -405,8 +405,11 @@ def test_however_a_log_grows_the_turns_are_the_same(
 def test_no_bytes_make_the_reader_fail(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
     path = tmp_path_factory.mktemp("log") / "a.jsonl"
     path.write_bytes(data)
+    offsets = [0]
     for piece in read_all(path):
-        piece.cursor.context.encode()
+        assert piece.cursor.context.encode().decode() == piece.cursor.context
+        offsets.append(piece.cursor.offset)
+    assert offsets == sorted(offsets) and offsets[-1] <= len(data)
 
 
 JSON = st.recursive(

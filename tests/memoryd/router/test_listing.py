@@ -146,9 +146,10 @@ def test_other_questions_ask_for_no_end_of_a_session(text: str) -> None:
 
 
 @given(st.text(max_size=200))
-def test_any_text_is_read_without_a_fault(text: str) -> None:
-    asked_listing(text, NOW)
-    span_of_handoffs(text, NOW)
+def test_any_text_asks_for_a_time_that_begins_before_it_ends(text: str) -> None:
+    listing = asked_listing(text, NOW)
+    spans = [listing.span if listing else None, span_of_handoffs(text, NOW)]
+    assert all(span is None or span[0] <= span[1] for span in spans)
 
 
 @pytest.mark.parametrize(

@@ -397,8 +397,10 @@ def test_threads_that_write_and_search_lose_nothing(open_store: Callable[..., An
 
 def test_closing_twice_is_fine(open_store: Callable[..., Any]) -> None:
     store = open_store()
+    store.write_many([item(1)])
     store.close()
     store.close()
+    assert open_store().count() == 1
 
 
 def test_a_cache_that_holds_mostly_deleted_rows_is_thrown_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

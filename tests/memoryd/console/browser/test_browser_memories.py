@@ -196,6 +196,7 @@ def test_pin_forget_and_restore(opened: Any, own: int) -> None:
         page.get_by_role("button", name=button, exact=True).click()
         page.locator(".flash", has_text=result).wait_for()
         page.locator(".chip", has_text=shown).first.wait_for()
+        assert not page.get_by_role("button", name=button, exact=True).count()
 
 
 def test_two_memories_are_merged(opened: Any, checked: Any, full: Any, own: int) -> None:

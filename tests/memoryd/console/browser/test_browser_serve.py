@@ -68,8 +68,11 @@ def served(chromium: Any) -> Iterator[Served]:
         end()
 
 
-def visit(page: Any, checked: Callable[..., None], label: str) -> None:
-    """Go from the list to a board, a run and a question, as a reader does, and check each page."""
+@pytest.mark.parametrize(("width", "theme"), list(zip(WIDTHS, THEMES, strict=True)))
+def test_a_reader_goes_from_the_boards_to_every_prompt(
+    served: Served, checked: Any, results: Path, width: int, theme: str
+) -> None:
+    page, label = served(results, width, theme), f"{width}-{theme}"
     checked(page, f"serve-index-{label}")
     page.get_by_role("link", name="longmemeval-s, judge none").click()
     page.wait_for_url("**/_board?*")
@@ -88,13 +91,6 @@ def visit(page: Any, checked: Callable[..., None], label: str) -> None:
     page.get_by_role("link", name="Next question").click()
     page.get_by_role("link", name="Question before").wait_for()
     checked(page, f"serve-question-{label}")
-
-
-@pytest.mark.parametrize(("width", "theme"), list(zip(WIDTHS, THEMES, strict=True)))
-def test_a_reader_goes_from_the_boards_to_every_prompt(
-    served: Served, checked: Any, results: Path, width: int, theme: str
-) -> None:
-    visit(served(results, width, theme), checked, f"{width}-{theme}")
 
 
 def test_tables_sort_and_filter_without_scripts(served: Served, results: Path) -> None:
