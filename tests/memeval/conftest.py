@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 import tests.memeval.fakes as fakes
 from memeval.cli.app import build
 from memeval.results.files import ResultsDir
+from tests.memeval.model_server import ModelServer, running
 
 Invoke = Callable[..., Result]
 
@@ -45,3 +46,15 @@ def result_of(folder: Path) -> Callable[[str], Any]:
     """Return a function that loads the result of a run by its id."""
 
     return ResultsDir(folder / "results").load
+
+
+@pytest.fixture
+def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make a new folder the current one, where `memeval init` and runs put their files."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with running() as made:
+        yield made

@@ -8,12 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
 import memeval
 from memeval import registry
-from memeval.cli.app import build
 from memeval.core.errors import ConfigError, RunError
+from tests.memeval.current_folder import run
 
 
 class Words:
@@ -69,13 +68,7 @@ class Kept(Words):
         self.file.write_text(json.dumps(self.notes))
 
 
-@pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(build(), words)
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 
 @pytest.mark.slow

@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
 import memeval
-from memeval.cli.app import build
 from memeval.core.types import Phase, Session, Turn
 from memeval.results.store import RunStore
 from memeval.run.preparing import chunked, preprocessed
 from memeval.specs import ChunkingSpec, PreprocessingSpec
+from tests.memeval.current_folder import run
 
 AT = datetime(2024, 3, 5, 10)  # noqa: DTZ001 - as data sets have it
 TALK = Session("s", (Turn("a", "user", "One. Two. Three.", "Ines", AT), Turn("b", "assistant", "Four <b>.")), AT)
@@ -82,13 +81,7 @@ def test_fields_are_removed_then_put_into_the_template_then_escaped() -> None:
     ]
 
 
-@pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(build(), words)
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 
 def benchmark(more: str) -> None:

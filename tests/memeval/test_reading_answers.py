@@ -7,18 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 from hypothesis import given
 from hypothesis import strategies as st
 
 import memeval
-from memeval.cli.app import build
 from memeval.core.types import Question, QuestionType, Retrieved
 from memeval.models.scripted import Rule, ScriptedModel
 from memeval.prompts import find_prompt
 from memeval.run.phases import ReaderSetup, answer, confident
 from memeval.stats.calibration import JudgedAnswer, best_threshold, calibrate, mean_at
 from memoryd.core.types import Completion
+from tests.memeval.current_folder import run
 
 ASKED = Question("q", "Where does Ines live?", QuestionType.FACT_RECALL)
 PIECES = [
@@ -122,13 +121,7 @@ def test_no_threshold_is_better_than_the_one_that_is_chosen(answers: list[Judged
     assert made.ranking is None or 0 <= made.ranking <= 1
 
 
-@pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(build(), words)
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 
 SCRIPT = {

@@ -7,20 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from memeval.cli.app import build
+from tests.memeval.current_folder import run
 from tests.memeval.providers.test_mcp import written
 
 
 @pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def _benchmark(own_folder: None) -> None:
     assert run("init", "benchmark", "team").exit_code == 0
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(build(), words)
 
 
 def prepared(provider: str, *more: str) -> dict[str, Any]:

@@ -5,21 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 import memeval
-from memeval.cli.app import build
 from memeval.registry import Catalog
 from memeval.report.beside import gain_of, runs_without_memory, targets_table, trends
+from tests.memeval.current_folder import run
 
-
-@pytest.fixture(autouse=True)
-def _here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-
-
-def run(*words: str) -> Result:
-    return CliRunner().invoke(build(), words, env={"COLUMNS": "200"})
+pytestmark = pytest.mark.usefixtures("own_folder")
 
 
 def evaluated(name: str, provider: str, *more: str) -> memeval.RunResult:

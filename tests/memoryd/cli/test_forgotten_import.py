@@ -10,6 +10,7 @@ import pytest
 
 from memoryd.daemon.client import Client
 from memoryd.transfer.importing import slug_of
+from tests.memoryd.api.test_forgotten import holding
 from tests.memoryd.cli.conftest import Terminal
 
 SAID = (
@@ -18,11 +19,6 @@ SAID = (
     "Why does the lampenfisch glow in the harbour?",
     "Remember that the ledger host is called quellenstern. <private>And mine is nachtfalter.</private>",
 )
-
-
-def _holding(home: Path, word: str) -> list[str]:
-    files = (path for path in sorted(home.rglob("*")) if path.is_file())
-    return [str(path.relative_to(home)) for path in files if word.encode() in path.read_bytes()]
 
 
 def _write_log(folder: Path, cwd: Path) -> None:
@@ -44,19 +40,19 @@ def test_what_was_purged_of_an_imported_log_is_in_no_byte_of_the_home(terminal: 
     ids = {memory["content"]: memory["id"] for memory in mine.json("list", "--status", "all")["memories"]}
     purged = next(id for content, id in ids.items() if "zirkonglobe" in content)
     forgotten = next(id for content, id in ids.items() if "moorhuhn" in content)
-    assert len(_holding(mine.home, "zirkonglobe")) > 1, "the file and the indexes"
+    assert len(holding(mine.home, "zirkonglobe")) > 1, "the file and the indexes"
     mine.run("governance")
     mine.run("forget", "--purge", purged)
     mine.run("forget", forgotten)
     for _ in range(2):  # With the daemon running, and after it.
-        assert _holding(mine.home, "zirkonglobe") == []
-        assert _holding(mine.home, "lampenfisch") == [], "a question is in no table"
-        assert _holding(mine.home, "nachtfalter") == [], "what is private is nowhere"
-        assert any(path.endswith(f"{forgotten}.md") for path in _holding(mine.home, "moorhuhn")), "its file stays as a tombstone"
-        assert _holding(mine.home / "run", "moorhuhn") == []
+        assert holding(mine.home, "zirkonglobe") == []
+        assert holding(mine.home, "lampenfisch") == [], "a question is in no table"
+        assert holding(mine.home, "nachtfalter") == [], "what is private is nowhere"
+        assert any(path.endswith(f"{forgotten}.md") for path in holding(mine.home, "moorhuhn")), "its file stays as a tombstone"
+        assert holding(mine.home / "run", "moorhuhn") == []
         Client(mine.paths).stop(60)
     mine.run("import", "--transcripts", str(tmp_path / "projects"))
     contents = [memory["content"] for memory in mine.json("list")["memories"]]
     assert not any("zirkonglobe" in content or "moorhuhn" in content for content in contents), "the log is not read once more"
     Client(mine.paths).stop(60)
-    assert _holding(mine.home, "zirkonglobe") == []
+    assert holding(mine.home, "zirkonglobe") == []

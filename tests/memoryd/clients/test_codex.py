@@ -17,8 +17,9 @@ from memoryd.clients.codex_log import patch_edits
 from memoryd.clients.registry import client_of_log, foreign_client
 from memoryd.core.state import Cursor
 from memoryd.core.tool_calls import Permission, ToolReply
-from memoryd.core.types import Turn, TurnKind
-from memoryd.daydream.transcript import first_folder, read_all, read_transcript
+from memoryd.core.types import TurnKind
+from memoryd.daydream.transcript import first_folder, read_transcript
+from tests.memoryd.clients.reading import said, turns
 
 ID = "01a226e3-f55a-7951-beba-fe04cc29e19e"
 PATCH = """\
@@ -66,14 +67,6 @@ class Rollout:
 
     def answer(self, text: str) -> None:
         self.given(text, "assistant")
-
-
-def turns(path: Path) -> list[Turn]:
-    return [turn for piece in read_all(path) for turn in piece.turns]
-
-
-def said(path: Path) -> list[str]:
-    return [turn.text for turn in turns(path) if turn.kind is TurnKind.USER]
 
 
 def test_prompts_answers_and_tools_become_turns(tmp_path: Path) -> None:

@@ -16,8 +16,9 @@ from memoryd.clients.base import System
 from memoryd.clients.gemini import Gemini
 from memoryd.clients.registry import client_of_log, foreign_client
 from memoryd.core.tool_calls import Permission, ToolReply
-from memoryd.core.types import Turn, TurnKind
-from memoryd.daydream.transcript import first_folder, read_all
+from memoryd.core.types import TurnKind
+from memoryd.daydream.transcript import first_folder
+from tests.memoryd.clients.reading import said, turns
 
 HEAD = {"sessionId": "dcbf3a2d-3913-46e4-8a12-b12a25224c46", "projectHash": "76", "kind": "main"}
 
@@ -53,14 +54,6 @@ def call(name: str, status: str = "success", output: str = "ok", **args: Any) ->
         {"functionResponse": {"name": name, "response": {"output": f"<untrusted_context>\n{output}\n</untrusted_context>"}}}
     ]
     return {"id": f"call_{name}", "name": name, "args": args, "status": status, "result": result}
-
-
-def turns(path: Path) -> list[Turn]:
-    return [turn for piece in read_all(path) for turn in piece.turns]
-
-
-def said(path: Path) -> list[str]:
-    return [turn.text for turn in turns(path) if turn.kind is TurnKind.USER]
 
 
 def test_prompts_answers_and_tools_become_turns(tmp_path: Path) -> None:

@@ -13,8 +13,9 @@ import pytest
 
 from memoryd.clients.registry import client_of_log, foreign_client, log_status, open_log
 from memoryd.core.state import Cursor
-from memoryd.core.types import Turn, TurnKind
-from memoryd.daydream.transcript import cursor_at_end, first_folder, read_all, read_transcript
+from memoryd.core.types import TurnKind
+from memoryd.daydream.transcript import cursor_at_end, first_folder, read_transcript
+from tests.memoryd.clients.reading import turns
 
 TABLES = """
 CREATE TABLE session (id TEXT PRIMARY KEY, parent_id TEXT, directory TEXT, permission TEXT, revert TEXT, time_updated INTEGER);
@@ -75,10 +76,6 @@ def sessions(tmp_path: Path) -> Iterator[Sessions]:
     found = Sessions(tmp_path)
     yield found
     found._db.close()
-
-
-def turns(path: Path) -> list[Turn]:
-    return [turn for piece in read_all(path) for turn in piece.turns]
 
 
 def test_prompts_answers_and_tools_become_turns(sessions: Sessions) -> None:

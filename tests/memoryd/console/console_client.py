@@ -80,3 +80,10 @@ class Console:
     def asked(self, method: str) -> list[Mapping[str, Any]]:
         """Return the parameters of all calls of a method."""
         return [params for name, params in self.calls if name == method]
+
+
+def unhurt(answer: Any) -> str:
+    """Return the page after checking that no hostile text became markup or was evaluated."""
+    assert answer.status_code == 200, answer.text
+    assert "<script>alert" not in answer.text and "<img" not in answer.text and "54444439" not in answer.text
+    return str(answer.text)

@@ -6,10 +6,9 @@ import re
 from typing import Any
 
 import pytest
-from httpx2 import Response
 
 from memoryd.core.errors import DaemonError
-from tests.memoryd.console.console_client import Console
+from tests.memoryd.console.console_client import Console, unhurt
 
 HOSTILE = '<script>alert(1)</script> "><img src=x onerror=alert(1)> {{ 7777777*7 }}'
 ENTRY = {
@@ -44,13 +43,6 @@ def change(number: int, **more: Any) -> dict[str, Any]:
 
 PROPOSALS = [{"id": f"prop_{n}", "why": HOSTILE, "since": "2026-01-01T00:00:00Z", "changes": [change(n)]} for n in (1, 2)]
 UNDECIDED = [{"reason": HOSTILE, "memories": [{"id": f"mem_00000000000{n}", "content": HOSTILE} for n in (1, 2)]}]
-
-
-def unhurt(answer: Response) -> str:
-    """Return the page after checking that no hostile text became markup or was evaluated."""
-    assert answer.status_code == 200, answer.text
-    assert "<script>alert" not in answer.text and "<img" not in answer.text and "54444439" not in answer.text
-    return str(answer.text)
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from httpx2 import Response
 
 from memeval.console.library import Library
 from memeval.console.live import RunProgress, progress
@@ -25,7 +24,7 @@ from memeval.run.settings import Settings
 from memoryd.console import pages, plugins
 from memoryd.core.errors import NotFoundError
 from tests.memeval.result_files import Asked, many, result, write
-from tests.memoryd.console.console_client import Console
+from tests.memoryd.console.console_client import Console, unhurt
 
 HOSTILE = '</script><script>alert(1)</script> "><img src=x onerror=alert(1)> {{ 7777777*7 }}'
 
@@ -50,12 +49,6 @@ def two_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def folder(two_runs: Path, tmp_path: Path) -> Path:
     """Return a copy of the two runs."""
     return shutil.copytree(two_runs, tmp_path, dirs_exist_ok=True)
-
-
-def unhurt(answer: Response) -> str:
-    assert answer.status_code == 200, answer.text
-    assert "<script>alert" not in answer.text and "<img" not in answer.text and "54444439" not in answer.text
-    return str(answer.text)
 
 
 def test_the_entry_point_gives_a_page_that_fits_beside_the_others() -> None:

@@ -7,9 +7,8 @@ from typing import Any
 
 import orjson
 import pytest
-from httpx2 import Response
 
-from tests.memoryd.console.console_client import Console
+from tests.memoryd.console.console_client import Console, unhurt
 
 HOSTILE = '<script>alert(1)</script> "><img src=x onerror=alert(1)> {{ 7777777*7 }}'
 HEAD = {
@@ -60,12 +59,6 @@ REPORT = HEAD | {
     "given_by_event": {"SessionStart": 400, "PreToolUse": 140},
     "runs": [RUN],
 }
-
-
-def unhurt(answer: Response) -> str:
-    assert answer.status_code == 200, answer.text
-    assert "<script>alert" not in answer.text and "<img" not in answer.text and "54444439" not in answer.text
-    return str(answer.text)
 
 
 def test_sessions_are_listed_by_day_for_the_project(console: Console) -> None:

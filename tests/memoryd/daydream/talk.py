@@ -6,6 +6,8 @@ from collections.abc import Sequence
 
 from memoryd.core.types import Candidate, Passage, Status, Turn, TurnKind
 from memoryd.daydream.offline import HeuristicExtractor
+from memoryd.daydream.offline.acts import Act, acts_of
+from memoryd.daydream.offline.sentences import statements
 
 KINDS = {
     "U": TurnKind.USER,
@@ -23,6 +25,16 @@ def talk(*lines: str, first: int = 1) -> tuple[Turn, ...]:
         mark, _, text = line.partition(": ")
         out.append(Turn(KINDS[mark], text, uuid=f"u{number}", line=number))
     return tuple(out)
+
+
+def in_session(said: str) -> tuple[Turn, ...]:
+    """Return the turns of a session in which the user says this between two answers."""
+    return talk("U: Please look at the build.", "A: I did.", f"U: {said}", "A: Noted.")
+
+
+def acts(text: str) -> list[Act]:
+    """Return the acts of memory in a text."""
+    return list(acts_of([one.text for one in statements(text)]))
 
 
 def found(turns: Sequence[Turn], context: Sequence[Turn] = ()) -> list[Candidate]:

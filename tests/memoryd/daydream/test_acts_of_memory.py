@@ -9,16 +9,11 @@ import pytest
 from benchmarks.fit_acts import load
 from memoryd.core.types import Kind, Passage, Polarity, Source, Status
 from memoryd.daydream.offline import HeuristicExtractor
-from memoryd.daydream.offline.acts import Act, act_of, acts_of
+from memoryd.daydream.offline.acts import act_of
 from memoryd.daydream.offline.reader import ActClassifier
-from memoryd.daydream.offline.sentences import statements
 from memoryd.daydream.offline.units import CueWeights
 from memoryd.embed.onnx import OnnxEmbedder
-from tests.memoryd.daydream.talk import active, found, talk
-
-
-def acts(text: str) -> list[Act]:
-    return list(acts_of([one.text for one in statements(text)]))
+from tests.memoryd.daydream.talk import active, acts, found, in_session, talk
 
 
 def test_of_what_is_said_for_the_moment_nothing_becomes_active() -> None:
@@ -445,7 +440,7 @@ def test_a_fact_about_the_users_machine_stays_a_fact_when_it_is_remembered() -> 
     ],
 )
 def test_what_the_team_gave_up_or_decided_is_kept_with_its_reason(said: str, kind: Kind) -> None:
-    (kept,) = active(talk("U: please look at the build", "A: I did.", f"U: {said}", "A: Noted."))
+    (kept,) = active(in_session(said))
     assert (kept.kind, kept.source, kept.polarity) == (
         kind,
         Source.USER,
@@ -463,4 +458,4 @@ def test_what_the_team_gave_up_or_decided_is_kept_with_its_reason(said: str, kin
     ],
 )
 def test_an_attempt_or_choice_of_the_moment_is_not_kept(said: str) -> None:
-    assert not active(talk("U: please look at the build", "A: I did.", f"U: {said}", "A: Noted."))
+    assert not active(in_session(said))

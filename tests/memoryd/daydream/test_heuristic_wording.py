@@ -12,7 +12,7 @@ from memoryd.daydream.offline.acts import corrected
 from memoryd.daydream.offline.candidates import chosen, without_opener, without_questions
 from memoryd.daydream.offline.findings import is_retraction
 from memoryd.language import Relation, relate
-from tests.memoryd.daydream.talk import active, contents, talk
+from tests.memoryd.daydream.talk import active, contents, in_session, talk
 
 CLAIM = "A: I checked the settings. The staging database listens on port 5432. I will use that."
 
@@ -172,7 +172,7 @@ def test_an_opening_word_goes_and_a_word_of_the_statement_stays(said: str, kept:
     ],
 )
 def test_what_is_to_be_remembered_may_say_that_it_is_new(said: str, kept: str) -> None:
-    assert [one.content for one in active(talk("U: Look.", "A: ok", f"U: {said}", "A: ok"))] == [kept]
+    assert [one.content for one in active(in_session(said))] == [kept]
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_what_is_to_be_remembered_may_say_that_it_is_new(said: str, kept: str) -
     ],
 )
 def test_what_is_to_be_remembered_for_the_moment_is_not_kept(said: str) -> None:
-    assert not active(talk("U: Look.", "A: ok", f"U: {said}", "A: ok"))
+    assert not active(in_session(said))
 
 
 @pytest.mark.parametrize(

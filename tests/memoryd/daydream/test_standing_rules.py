@@ -7,11 +7,10 @@ from random import Random
 import pytest
 
 from memoryd.core.checks import Check, CheckKind
-from memoryd.daydream.offline.acts import Act, acts_of
-from memoryd.daydream.offline.sentences import statements
 from memoryd.daydream.offline.standing import may_be_standing, standing
 from memoryd.guard.compile import compile_rule
 from tests.costs import assert_linear
+from tests.memoryd.daydream.talk import acts
 
 PASSING = """\
 Don't call yarn, use pnpm instead.
@@ -91,10 +90,6 @@ eslint complains: Unexpected debugger, never use it
 everything in legacy/ can go
 all imports of moment must be replaced
 """
-
-
-def acts(text: str) -> list[Act]:
-    return list(acts_of([one.text for one in statements(text)]))
 
 
 def test_a_checkable_rule_that_is_general_in_form_is_an_act_of_memory() -> None:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from memoryd.core.text import digest
 from memoryd.core.types import Kind, MemoryItem, Source, Status
 from memoryd.dream.plan import Plan
+from memoryd.dream.planner import make_plan
 
 NOW = datetime(2026, 6, 1, 3, tzinfo=UTC)
 
@@ -19,6 +20,11 @@ def memory(content: str, *, days: float = 10, **fields: object) -> MemoryItem:
     base = MemoryItem(content, kind=Kind.FACT, source=Source.AGENT_STEP, project="p", session="s1", created_at=made)
     out = replace(base, **fields)  # type: ignore[arg-type]
     return out if out.id else replace(out, id=f"mem_{digest(content, str(days), repr(sorted(fields)))[:12]}")
+
+
+def plan_of(*items: MemoryItem, **options: object) -> Plan:
+    """Return the plan of a dream at `NOW`."""
+    return make_plan(items, now=NOW, **options)  # type: ignore[arg-type]
 
 
 def applied(items: Iterable[MemoryItem], plan: Plan) -> list[MemoryItem]:

@@ -14,6 +14,8 @@ from memoryd.dream.sweep import Sweep
 from memoryd.service import Orchestrator
 from memoryd.testing import FakeClock
 
+World = tuple[Orchestrator, State, Settings, FakeClock]
+CODE = "".join(f"def function_{number}():\n    return {number}\n" for number in range(60))
 Planner = Callable[[Sequence[MemoryItem], frozenset[str]], Plan]
 
 

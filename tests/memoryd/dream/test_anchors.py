@@ -6,33 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memoryd.core.config import Settings
-from memoryd.core.state import State
 from memoryd.core.types import CHECK_TAG, Evidence
 from memoryd.dream.stages import SKETCH_SIZE, similarity, sketch_of
 from memoryd.recall.prompt_block import item_line
 from memoryd.service import Orchestrator
-from memoryd.testing import FakeClock
-from tests.memoryd.dream.sweeping import decay, item, planned, sweep_of
-
-CODE = "".join(f"def function_{number}():\n    return {number}\n" for number in range(60))
-World = tuple[Orchestrator, State, Settings, FakeClock]
-
-
-@pytest.fixture
-def world(store: Orchestrator, state: State, settings: Settings, clock: FakeClock) -> World:
-    return store, state, settings, clock
-
-
-@pytest.fixture
-def code(tmp_path: Path, world: World) -> Path:
-    """Create a project whose session wrote a memory about src/app.py."""
-    root = tmp_path / "shop"
-    (root / ".git").mkdir(parents=True)
-    (root / "src").mkdir()
-    (root / "src" / "app.py").write_text(CODE)
-    world[1].touch_session("s1", "shop", str(root / "src"), "")
-    return root / "src" / "app.py"
+from tests.memoryd.dream.sweeping import CODE, World, decay, item, planned, sweep_of
 
 
 def about(store: Orchestrator, path: str = "src/app.py") -> str:

@@ -7,10 +7,7 @@ from memoryd.citations.cite import renewed
 from memoryd.core.types import Citation, Status
 from memoryd.dream.stages import CODE_CHANGED, CODE_GONE
 from tests.memoryd.citations.generated import git
-from tests.memoryd.dream.sweeping import item, planned, sweep_of
-from tests.memoryd.dream.test_anchors import World, code, world
-
-__all__ = ["code", "world"]
+from tests.memoryd.dream.sweeping import World, item, planned, sweep_of
 
 
 def cited(root: Path, path: str = "src/app.py", symbol: str = "function_7") -> Citation:

@@ -14,11 +14,7 @@ from memoryd.dream.plan import Action, DreamLimits, Plan
 from memoryd.dream.planner import make_plan
 from memoryd.language import Comparer
 from memoryd.testing import HashEmbedder, ScriptedLLM
-from tests.memoryd.dream.samples import NOW, active, applied, memory
-
-
-def plan_of(*items: MemoryItem, **options: object) -> Plan:
-    return make_plan(items, now=NOW, **options)  # type: ignore[arg-type]
+from tests.memoryd.dream.samples import NOW, active, applied, memory, plan_of
 
 
 def left(*items: MemoryItem, **options: object) -> list[str]:

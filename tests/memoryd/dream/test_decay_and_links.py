@@ -5,15 +5,11 @@ from datetime import timedelta
 import pytest
 
 from memoryd.core.ledger import Use, UseKind
-from memoryd.core.types import Kind, LinkType, MemoryItem, Source, Status
+from memoryd.core.types import Kind, LinkType, Source, Status
 from memoryd.dream.plan import Action, DreamLimits, Plan
 from memoryd.dream.planner import make_plan
 from memoryd.recall.governance import UNUSED, UseCounts, age_days, count_uses, usage_factor, value
-from tests.memoryd.dream.samples import NOW, active, applied, memory
-
-
-def plan_of(*items: MemoryItem, **options: object) -> Plan:
-    return make_plan(items, now=NOW, **options)  # type: ignore[arg-type]
+from tests.memoryd.dream.samples import NOW, active, applied, memory, plan_of
 
 
 def actions(plan: Plan) -> list[Action]:

@@ -6,14 +6,9 @@ from typing import Any
 
 import pytest
 
-from memoryd.core.types import Evidence, Kind, Link, LinkType, MemoryItem, Polarity, Scope, Source, Status
-from memoryd.dream.plan import Action, Plan, merged_id
-from memoryd.dream.planner import make_plan
-from tests.memoryd.dream.samples import NOW, active, applied, memory
-
-
-def plan_of(*items: MemoryItem, **options: object) -> Plan:
-    return make_plan(items, now=NOW, **options)  # type: ignore[arg-type]
+from memoryd.core.types import Evidence, Kind, Link, LinkType, Polarity, Scope, Source, Status
+from memoryd.dream.plan import Action, merged_id
+from tests.memoryd.dream.samples import NOW, active, applied, memory, plan_of
 
 
 def test_duplicates_become_one_memory_with_all_provenance() -> None:

@@ -5,22 +5,14 @@ from datetime import timedelta
 
 import pytest
 
-from memoryd.core.config import Settings
-from memoryd.core.state import State
 from memoryd.core.types import Candidate, Kind, Passage, Polarity, Query, Source, Status
 from memoryd.daydream.reconcile import KeepAction, Reconciler
 from memoryd.service import Orchestrator
-from memoryd.testing import FakeClock, HashEmbedder
-from tests.memoryd.dream.sweeping import archive, decay, fill, item, merge, planned, sweep_of
+from memoryd.testing import HashEmbedder
+from tests.memoryd.dream.sweeping import World, archive, decay, fill, item, merge, planned, sweep_of
 
-World = tuple[Orchestrator, State, Settings, FakeClock]
 RULE = "Never deploy the shop on a Friday afternoon."
 PARAPHRASE = "The shop must never be deployed on a Friday afternoon."
-
-
-@pytest.fixture
-def world(store: Orchestrator, state: State, settings: Settings, clock: FakeClock) -> World:
-    return store, state, settings, clock
 
 
 def candidate(world: World, content: str, source: Source = Source.AGENT_STEP, **fields: object) -> Candidate:

@@ -6,25 +6,15 @@ from typing import Any
 
 import pytest
 
-from memoryd.core.config import Settings
 from memoryd.core.errors import ModelError, NotFoundError
 from memoryd.core.files import try_lock
-from memoryd.core.state import State
 from memoryd.core.types import Kind as MemoryKind
 from memoryd.core.types import MemoryItem, Polarity, Query, Source, Status
 from memoryd.dream.journal import EntryKind, EntryStep
 from memoryd.dream.plan import Plan, UndecidedConflict
 from memoryd.dream.sweep import DreamRunning, Sweep, dream
 from memoryd.service import Orchestrator
-from memoryd.testing import FakeClock
-from tests.memoryd.dream.sweeping import archive, decay, fill, item, link, merge, planned, sweep_of, tree
-
-World = tuple[Orchestrator, State, Settings, FakeClock]
-
-
-@pytest.fixture
-def world(store: Orchestrator, state: State, settings: Settings, clock: FakeClock) -> World:
-    return store, state, settings, clock
+from tests.memoryd.dream.sweeping import World, archive, decay, fill, item, link, merge, planned, sweep_of, tree
 
 
 def active(store: Orchestrator) -> set[str]:
