@@ -112,11 +112,11 @@ def by_remember(pairs: Sequence[Pair], home: Path, comparer: Comparer, *, words:
     clock = FakeClock(NOW)
     service = Orchestrator(settings, clock, None if words else OnnxEmbedder())
     service.comparer = comparer
-    keeper = Reconciler(service, clock)
+    reconciler = Reconciler(service, clock)
     try:
-        firsts = [keeper.keep(candidate(p.old, p.old_source, p.old_at), passage(n, p)) for n, p in enumerate(pairs)]
+        firsts = [reconciler.keep(candidate(p.old, p.old_source, p.old_at), passage(n, p)) for n, p in enumerate(pairs)]
         service.settle(600)
-        seconds = [keeper.keep(candidate(p.new, p.new_source, p.new_at), passage(n, p)) for n, p in enumerate(pairs)]
+        seconds = [reconciler.keep(candidate(p.new, p.new_source, p.new_at), passage(n, p)) for n, p in enumerate(pairs)]
         return [_remembered(service, *outcomes) for outcomes in zip(firsts, seconds, strict=True)]
     finally:
         service.close()

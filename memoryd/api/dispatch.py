@@ -126,7 +126,7 @@ class Api:
             state=self._state,
             registry=self._registry,
             injector=injector,
-            keeper=Reconciler(self._service, self._clock),
+            reconciler=Reconciler(self._service, self._clock),
             sweep=self._sweep(settings),
             logins=self._logins,
             embedder=self._embedder,

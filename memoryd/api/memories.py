@@ -608,7 +608,7 @@ def remember(runtime: Runtime, request: Remember, caller: Caller) -> Remembered:
     project = runtime.project_of(request.project, caller.cwd) or ""
     session = redact(request.session).text or "manual"
     passage = Passage(turns=(), session=session, project=project, cwd=caller.cwd)
-    outcome = runtime.keeper.keep(candidate, passage, pinned=request.pinned and not caller.is_model)
+    outcome = runtime.reconciler.keep(candidate, passage, pinned=request.pinned and not caller.is_model)
     answer = Remembered(
         id=outcome.id,
         status=_STATUS_OF_ACTION.get(outcome.action.value, outcome.action.value),

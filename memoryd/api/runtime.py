@@ -47,7 +47,7 @@ class Runtime:
     state: State
     registry: ProjectRegistry
     injector: Injector
-    keeper: Reconciler
+    reconciler: Reconciler
     sweep: Sweep
     logins: Logins
     embedder: Embedder | None

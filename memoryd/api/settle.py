@@ -162,7 +162,7 @@ def settle(runtime: Runtime, request: Settle, caller: Caller) -> SettledAnswer:
         raise InputError("settle: nothing to settle.", fix="Give items, as offered, or own.")
     project = runtime.registry.resolve(caller.cwd)
     origin = _origin(runtime, project.id, caller.cwd, [entry.get("id") for entry in items])
-    settler = Settler(runtime.service, runtime.state, runtime.keeper)
+    settler = Settler(runtime.service, runtime.state, runtime.reconciler)
     results = [_one(settler, entry, origin) for entry in items]
     results += [_one(settler, entry, origin, own=True) for entry in own]
     _record(runtime, results, origin)

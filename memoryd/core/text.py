@@ -27,10 +27,10 @@ STOP_WORDS = frozenset(
 
 def normalise(text: str) -> str:
     """Normalise a statement for comparison: NFKC, case-folded, single spaces, no final full stop."""
-    return _SPACE.sub(" ", folded(text)).strip().rstrip(".!。！ ")
+    return _SPACE.sub(" ", case_folded(text)).strip().rstrip(".!。！ ")
 
 
-def folded(text: str) -> str:
+def case_folded(text: str) -> str:
     """Return the text in the Unicode form NFKC, case-folded."""
     return unicodedata.normalize("NFKC", text).casefold()
 

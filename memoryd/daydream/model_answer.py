@@ -14,7 +14,7 @@ from typing import Any
 
 import orjson
 
-from memoryd.core.text import containment, folded, keywords, normalise, one_line, shorten, token_count
+from memoryd.core.text import case_folded, containment, keywords, normalise, one_line, shorten, token_count
 from memoryd.core.types import Candidate, Kind, MemoryItem, Passage, Polarity, Refused, Scope, Source, Status, Turn, TurnKind
 from memoryd.daydream import proposed_checks
 from memoryd.daydream.proposed_checks import WORD_END, WORD_START
@@ -562,7 +562,7 @@ def _folder(passage: Passage) -> str:
 
 def _lacks_a_name(content: str, said: str, folder: str) -> bool:
     """Return whether a name, host, path, command, flag or number in the statement is missing from the text."""
-    heard, heard_roots = folded(f"{said} {folder}"), roots(f"{said} {folder}")
+    heard, heard_roots = case_folded(f"{said} {folder}"), roots(f"{said} {folder}")
     for match in _TOKEN.finditer(content):
         token = match.group().rstrip(".:")
         parts = _LATIN.findall(token) if _EASTERN.search(token) else [token]
@@ -589,7 +589,7 @@ _NOUNS = frozenset(
 
 def _is_heard(name: str, heard: str) -> bool:
     singular = name[:-1] if re.fullmatch("[A-Z]{2,6}s", name) else name  # "PRs"
-    return _has_word(heard, folded(name)) or _has_word(heard, folded(singular)) or _is_sibling(name, heard)
+    return _has_word(heard, case_folded(name)) or _has_word(heard, case_folded(singular)) or _is_sibling(name, heard)
 
 
 def _is_sibling(token: str, heard: str) -> bool:
@@ -597,7 +597,7 @@ def _is_sibling(token: str, heard: str) -> bool:
     found = re.fullmatch(r"([A-Za-z_]\w{1,40})\.([a-z]\w{1,40})", token)
     if found is None:
         return False
-    parent, name = folded(found[1]), folded(found[2])
+    parent, name = case_folded(found[1]), case_folded(found[2])
     return re.search(rf"(?<!\w){parent}\.\w{{1,40}}\s?{_AND}\s?{name}(?!\w)", heard) is not None
 
 

@@ -200,7 +200,7 @@ class _Live:
 class DayDream:
     """Processes day dream jobs, one at a time. Not thread-safe.
 
-    While a session continues, a model is only asked about full chunks (see `gather`). Rules read each turn immediately.
+    While a session continues, a model is only asked about full chunks (see `BatchPolicy`). Rules read each turn immediately.
     """
 
     def __init__(
@@ -217,7 +217,7 @@ class DayDream:
     ) -> None:
         """Create a day dream. `watch` terminates the process if the code it watches does not return."""
         self._store = store
-        self._keeper = Reconciler(store, clock)
+        self._reconciler = Reconciler(store, clock)
         self._state = state
         self._settings = settings
         self._clock = clock
@@ -230,7 +230,7 @@ class DayDream:
         self._handed_off = ""
         self._watch = watch
         self._reading = ReadAttempts(state)
-        self._gathering = BatchPolicy(state, settings, self._readers.chosen)
+        self._batching = BatchPolicy(state, settings, self._readers.chosen)
 
     # Jobs
 
@@ -253,7 +253,7 @@ class DayDream:
                 run, then = self._next_piece(job)
                 runs += [run] if run else []
                 if then is _NextStep.WAIT:
-                    self._gathering.hold(job)
+                    self._batching.hold(job)
                     break
                 if then is _NextStep.END:
                     self._hand_off(job)
@@ -276,7 +276,7 @@ class DayDream:
             return self._pass_over(job, cursor, refused), _NextStep.END
         asks = self._readers.can_ask() and not self._state.is_held(job.transcript)
         self._note_problem(job)
-        if asks and self._gathering.waits(job, cursor):
+        if asks and self._batching.waits(job, cursor):
             return None, _NextStep.WAIT
         with self._reading.of(job.transcript, cursor.offset):
             return self._read_on(job, cursor, asks)
@@ -285,7 +285,7 @@ class DayDream:
         piece = self._read(job, cursor)
         if piece.cursor == cursor:
             return None, _NextStep.END
-        if asks and self._gathering.is_small(job, piece):
+        if asks and self._batching.is_small(job, piece):
             return None, _NextStep.WAIT
         cwd = self._folder(job, piece)
         refused = self._why_not_folder(cwd, piece)
@@ -296,7 +296,7 @@ class DayDream:
             run = replace(run, skipped=summed(piece.skipped, {refused: len(piece.turns)}))
         else:
             if piece.left:
-                self._keeper.take_back(place.session, piece.left)
+                self._reconciler.take_back(place.session, piece.left)
             if piece.turns:
                 run, verdicts = self._digest(job, place, piece, run, Cursor(job.transcript) if piece.reset else cursor)
         self._state.finish_piece(piece.cursor, run, verdicts)
@@ -471,10 +471,10 @@ class DayDream:
             self._handed_off = passage.session
         candidates, refused = admissible(extraction, piece.turns)
         candidates = [candidate for candidate in candidates if not self._is_settled(candidate)]
-        outcomes = [(candidate, self._keeper.keep(candidate, passage)) for candidate in candidates]
+        outcomes = [(candidate, self._reconciler.keep(candidate, passage)) for candidate in candidates]
         found = [outcome.id for _, outcome in outcomes if outcome.action in WRITES]
         taken_back, _ = admissible(replace(extraction, candidates=extraction.retractions), piece.turns)
-        ended = ((candidate, self._keeper.retract(candidate, passage, found)) for candidate in taken_back)
+        ended = ((candidate, self._reconciler.retract(candidate, passage, found)) for candidate in taken_back)
         outcomes += [(candidate, outcome) for candidate, outcome in ended if outcome is not None]
         note(piece.turns, outcomes, passage.session, self._store, self._state.ledger)
         actions = Counter(outcome.action for _, outcome in outcomes)

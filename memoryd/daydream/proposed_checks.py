@@ -25,7 +25,7 @@ from memoryd.core.checks import (
     check_from_dict,
 )
 from memoryd.core.errors import InputError
-from memoryd.core.text import folded, keywords
+from memoryd.core.text import case_folded, keywords
 from memoryd.core.tool_calls import ToolCall
 from memoryd.daydream.redact import redact
 from memoryd.guard.compile import compile_rule
@@ -258,7 +258,7 @@ _OTHER_BRANCHES = re.compile(
 
 def _is_said(check: Check, said: str, described: Described) -> bool:
     """Return whether the user's words name everything in the check."""
-    heard = folded(f"{said}\n{described.english}")
+    heard = case_folded(f"{said}\n{described.english}")
     inflected = check.words if check.kind is CheckKind.CONTENT else ()
     for entry in _entries(check):
         if entry in described or entry == AT_END and check.kind is CheckKind.COMPANION:
@@ -267,7 +267,7 @@ def _is_said(check: Check, said: str, described: Described) -> bool:
             continue
         if entry == "*" and check.kind is CheckKind.BRANCH and check.branch:
             continue  # Branches may have any name, and only their start is given.
-        if not _is_named(folded(entry), heard, described, entry in inflected):
+        if not _is_named(case_folded(entry), heard, described, entry in inflected):
             return False
     return check.form is None or _is_form_said(check, heard)
 
@@ -327,10 +327,10 @@ def _is_inverted(check: Check, said: str) -> bool:
     if check.kind not in _FORBIDS or check.unless or check.branch:
         return False
     forbidden = check.paths or check.files if check.kind is CheckKind.PATH else check.words
-    heard = folded(said)
+    heard = case_folded(said)
     clauses = [clause for clause in _CLAUSE.split(said) if clause.strip()]
-    denying = [folded(clause) for clause in clauses if _denies(clause)]
-    wanted = [folded(clause) for clause in clauses if not _denies(clause)]
+    denying = [case_folded(clause) for clause in clauses if _denies(clause)]
+    wanted = [case_folded(clause) for clause in clauses if not _denies(clause)]
 
     def named(entries: Sequence[str], where: Sequence[str]) -> bool:
         return any(_is_named_in(entry, clause, heard) for entry in entries if entry for clause in where)
@@ -351,7 +351,7 @@ def _is_inverted(check: Check, said: str) -> bool:
 
 def _is_named_in(entry: str, clause: str, heard: str) -> bool:
     """Return whether a clause names as much of an entry as the user does anywhere, or describes it."""
-    tokens = [token for token in folded(entry).split() if _has(heard, token)]
+    tokens = [token for token in case_folded(entry).split() if _has(heard, token)]
     matter = tokens[1:] or tokens  # The program may be named before, as in "docker: builds need --pull, never --privileged".
     return all(_has(clause, token) for token in matter) if tokens else entry in Described(clause)
 

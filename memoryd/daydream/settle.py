@@ -81,10 +81,10 @@ class SessionOrigin:
 class Settler:
     """Applies the answers of one `settle` call."""
 
-    def __init__(self, service: Orchestrator, state: State, keeper: Reconciler) -> None:
+    def __init__(self, service: Orchestrator, state: State, reconciler: Reconciler) -> None:
         self._service = service
         self._state = state
-        self._keeper = keeper
+        self._reconciler = reconciler
         self._turns: dict[str, list[Turn]] = {}
 
     def settle(self, answer: SettleAnswer, origin: SessionOrigin) -> Settled:
@@ -188,7 +188,7 @@ class Settler:
             check=accepted(answer.check, content, said_by_user(said)) if answer.check and source is Source.USER else None,
         )
         passage = Passage((), (), item.session, item.project, origin.cwd, item.evidence.transcript)
-        outcome = self._keeper.keep(candidate, passage, id=id)
+        outcome = self._reconciler.keep(candidate, passage, id=id)
         if outcome.action is KeepAction.KNOWN:
             self._add_keys(outcome.id, candidate.asked_as)
         return outcome

@@ -29,9 +29,10 @@ def test_a_session_that_said_the_old_port_does_not_count_for_the_new_one(tmp_pat
     clock = FakeClock(START)
     store, state = opened(tmp_path, clock)
     store.catch_up()
-    keeper = Reconciler(store, clock)
+    reconciler = Reconciler(store, clock)
     for session, text in (("s1", "The relay listens on port 8080."), ("s2", "The relay listens on port 9090 now, not 8080.")):
-        keeper.keep(Candidate(text, Kind.ENVIRONMENT, source=Source.USER, at=clock.now()), Passage((), session, project="shop"))  # type: ignore[arg-type]
+        said = Candidate(text, Kind.ENVIRONMENT, source=Source.USER, at=clock.now())
+        reconciler.keep(said, Passage((), session=session, project="shop"))
         clock.advance(hours=1)
     [new] = [item for item in store.all() if item.status is Status.ACTIVE]
     [old] = [item for item in store.all() if item.status is Status.SUPERSEDED]

@@ -128,16 +128,16 @@ class Ways:
 
     def kept(self, pairs: Pairs, *, transcript: str = "") -> list[str]:
         """Keep them like `remember`, or with a transcript like a day dream."""
-        keeper = Reconciler(self.service, self.clock)
+        reconciler = Reconciler(self.service, self.clock)
         for old, _ in pairs:
-            self._keep(keeper, old, transcript)
+            self._keep(reconciler, old, transcript)
         self.service.settle(60)
-        return [of_action(self._keep(keeper, new, transcript).action) for _, new in pairs]
+        return [of_action(self._keep(reconciler, new, transcript).action) for _, new in pairs]
 
-    def _keep(self, keeper: Reconciler, item: MemoryItem, transcript: str) -> Outcome:
+    def _keep(self, reconciler: Reconciler, item: MemoryItem, transcript: str) -> Outcome:
         uuids = (f"u-{item.id}",) if transcript else ()
         candidate = Candidate(item.content, item.kind, source=item.source, at=item.created_at, confidence=0.8, uuids=uuids)
-        return keeper.keep(candidate, Passage((), session=item.session, project=item.project, transcript=transcript))
+        return reconciler.keep(candidate, Passage((), session=item.session, project=item.project, transcript=transcript))
 
     def dreamt(self, pairs: Pairs) -> list[str]:
         """Run a dream over the stored statements."""

@@ -83,7 +83,7 @@ class Month:
         self.store.catch_up()
         planning = Planner(self.store, self.state, self.settings, self.clock)
         self.sweep = Sweep(self.store, self.state, self.settings, self.clock, planning)
-        self.keeper = Reconciler(self.store, self.clock)
+        self.reconciler = Reconciler(self.store, self.clock)
 
     def close(self) -> None:
         self.store.close()
@@ -173,7 +173,7 @@ class Month:
         said = Candidate(
             text, kind, polarity, source, at=self.clock.now(), uuids=(f"{session}:{text[:20]}",), scope=Scope.PROJECT
         )
-        self.keeper.keep(said, Passage(turns=(), session=session, project=project))
+        self.reconciler.keep(said, Passage(turns=(), session=session, project=project))
         self.clock.advance(minutes=7)
 
     # What is asked
