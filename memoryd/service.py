@@ -712,9 +712,8 @@ class Orchestrator:
         found = [hit.item for hit in self.search(query, k)]
         waiting = replace(query, statuses=(Status.CANDIDATE,))
         if len(settled) < len(statuses) and not self._offline and self.count(waiting):
-            found += [
-                hit.item for hit in self.search(waiting, k)
-            ]  # Searched separately. Otherwise, their number would hide the rest.
+            # Searched separately. Otherwise, their number would hide the rest.
+            found += [hit.item for hit in self.search(waiting, k)]
         return [*found, *self._manual_edits.forbidden(content, project)]
 
     def compare(self, old: Assertion, new: Assertion) -> Comparison:

@@ -70,9 +70,8 @@ def reading(folder: Path) -> Iterator[RunStore]:
 
 def progress(folder: Path) -> RunProgress:
     """Return the progress of the run in a folder. Raises RunError if the run can't be read."""
-    running = is_running(
-        folder
-    )  # Checked first, so that a run that ends in the meantime is shown as running once more rather than as stopped.
+    # Checked first, so that a run that ends in the meantime is shown as running once more rather than as stopped.
+    running = is_running(folder)
     with reading(folder) as store:
         settings = store.meta("settings") or {}
         finished = store.meta("finished_at") is not None

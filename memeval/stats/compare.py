@@ -47,9 +47,8 @@ def paired_permutation(first: Sequence[float], second: Sequence[float], *, seed:
     differences = differences[differences != 0]  # Differences of zero don't affect the result.
     if not differences.size:
         return 1.0
-    seen = (
-        abs(differences.sum()) - 1e-9 * np.abs(differences).sum()
-    )  # Allow for rounding, because sums with flipped signs differ in the last digits.
+    # Allow for rounding, because sums with flipped signs differ in the last digits.
+    seen = abs(differences.sum()) - 1e-9 * np.abs(differences).sum()
     if differences.size <= _EXACT:
         return float(np.mean(np.abs(_all_signs(differences.size) @ differences) >= seen))
     extreme = _count_extreme(differences, float(seen), np.random.default_rng(seed), resamples)

@@ -164,9 +164,8 @@ class Api:
     def _run(self, operation: Operation[Any, Any], request: Any, caller: Caller) -> dict[str, Any]:
         runtime = self._parts.runtime
         if not operation.when_off:
-            self._synchronised.wait(
-                SYNC_WAIT_SECONDS
-            )  # Ensures that the first search after a crash finds what was written before it.
+            # The first search after a crash must find what was written before it.
+            self._synchronised.wait(SYNC_WAIT_SECONDS)
         if caller.is_model and operation.tool is not None and not operation.when_off:
             id = str(getattr(request, "id", ""))
             id = id if is_id(id) else ""

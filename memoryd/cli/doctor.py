@@ -280,9 +280,8 @@ def _clients(settings: Settings) -> Iterator[SetupCheck]:
             continue
         changes = client.changes(system, product)
         outdated = [str(change.path) for change in changes if change.edit(present := read_file(change.path)) != present]
-        outdated += [
-            str(source.folder / name) for name in source.outdated
-        ]  # Created by install-claude. `install-claude --undo` deletes them.
+        # These files were created by install-claude. `install-claude --undo` deletes them.
+        outdated += [str(source.folder / name) for name in source.outdated]
         detail = f"{client.title}: {outdated[0]} is outdated" if outdated else f"{client.title} is connected"
         fix = f"memoryd connect {client.name}"
         if not outdated and (warning := client.warning(system)):

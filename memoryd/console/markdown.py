@@ -100,9 +100,8 @@ def _seen(tokens: Sequence[Token]) -> Counter[str]:
     seen: Counter[str] = Counter()
     for token, after in zip_longest(tokens, tokens[1:]):
         seen += _seen(token.children) if token.children else _letters(_shown(token))
-        if (
-            token.type == "link_open" and token.info == "auto"
-        ):  # The address of an autolink is also its text and counts once, however it is encoded.
+        # The address of an autolink is also its text and counts once, however it is encoded.
+        if token.type == "link_open" and token.info == "auto":
             seen += _letters(str(token.attrGet("href"))) - _letters(after.content)
     return seen
 

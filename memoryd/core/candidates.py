@@ -238,9 +238,8 @@ class Offers:
 
     def move_project(self, old: str, new: str) -> None:
         """Reassign the offers of one project to another, so that open sessions can still respond to them."""
-        self._db.execute(
-            "UPDATE OR IGNORE offered SET project = ? WHERE project = ?", (new, old)
-        )  # The new project's ids take precedence.
+        # The new project's ids take precedence.
+        self._db.execute("UPDATE OR IGNORE offered SET project = ? WHERE project = ?", (new, old))
         for table in ("offer", "settled"):
             self._db.execute(f"UPDATE {table} SET project = ? WHERE project = ?", (new, old))
 

@@ -276,12 +276,8 @@ def _real(cwd: str | Path) -> Path:
     try:
         folder = folder.expanduser()
         return folder.resolve() if folder.exists() else folder.absolute()
-    except (
-        OSError,
-        ValueError,
-        RuntimeError,
-    ):  # The path is too long, inaccessible, starts with ~nobody, contains a NUL, or loops.
-        return folder.absolute()
+    except (OSError, ValueError, RuntimeError):
+        return folder.absolute()  # The path is too long, inaccessible, starts with ~nobody, contains a NUL, or loops.
 
 
 def repository_digests(common_dir: Path) -> list[str]:

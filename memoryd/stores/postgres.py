@@ -281,9 +281,8 @@ class PostgresStore:
         for item in items:
             row, space = found.get(item.id), self._space_of(item)
             if row is not None and row.unreviewed and _is_upkeep(_as_statement(row.item), item):
-                item = replace(
-                    item, source=row.item.source, pinned=row.item.pinned, check=row.item.check
-                )  # It remains its author's.
+                # It remains its author's.
+                item = replace(item, source=row.item.source, pinned=row.item.pinned, check=row.item.check)
             markdown = _markdown_of(item, row)
             if row is not None and row.space != space:
                 moved.append((row.space, item.id))

@@ -112,9 +112,8 @@ def _published(board: Board) -> Iterator[Html]:
         content = published_table(figures)
         yield el("h3", "Published by others")
         yield el("p", PUBLISHED_NOTE, cls="soft small")
-        yield table(
-            content.columns, content.rows, content.numbers
-        )  # Pages contain no external links, so the address is plain text.
+        # Pages contain no external links, so the address is plain text.
+        yield table(content.columns, content.rows, content.numbers)
 
 
 def _named(run: RunResult) -> str:
