@@ -67,7 +67,7 @@ def show_plan(command: Command, families: Mapping[str, Family], *, as_json: bool
     print_table("", columns, [*lines, ("all", *_numbers(total))])
     for one in outlooks:
         click.echo(one.line)
-    click.echo("The estimate is rather too high. Nothing was run.")
+    click.echo("The estimate errs on the high side. Nothing was run.")
 
 
 def _numbers(one: Estimate) -> tuple[str, ...]:

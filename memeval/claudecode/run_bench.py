@@ -117,8 +117,8 @@ _FOLDER = click.Path(file_okay=False, path_type=Path)
     "--auth", type=click.Choice(["subscription", "api-key"]), help="Login (default: subscription; api-key with --base-url)."
 )
 @click.option("--base-url", default="", help="Address of a gateway or test server.")
-@click.option("--claude", default="claude", show_default=True, envvar="CLAUDE_BIN", help="The program of Claude Code.")
-@click.option("--opencode", default="opencode", show_default=True, envvar="OPENCODE_BIN", help="The program of OpenCode.")
+@click.option("--claude", default="claude", show_default=True, envvar="CLAUDE_BIN", help="The Claude Code client.")
+@click.option("--opencode", default="opencode", show_default=True, envvar="OPENCODE_BIN", help="The OpenCode client.")
 @click.option("--results-dir", type=_FOLDER, default=Path("results"), envvar="MEMEVAL_RESULTS", show_default=True)
 @click.option("--work-dir", type=_FOLDER, help="Folder of the sandboxes, outside any project.")
 @click.option(

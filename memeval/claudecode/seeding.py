@@ -152,7 +152,7 @@ def source_cell(results: ResultsDir, run: str, benchmark: str, arm: Arm, client:
             meta, settings = store.meta("claudecode"), store.meta("settings")
         if meta and (other := meta.get("client", ClientName.CLAUDE_CODE)) != client:
             raise ConfigError(
-                f"Run {run} is one of {ClientName(other).label}, whose sessions made its memory.",
+                f"The memory of run {run} was built by sessions of {ClientName(other).label}.",
                 fix=f"Name a run of {client.label} with --memory-from.",
             )
         if meta and meta["arm"] == str(arm):

@@ -297,7 +297,7 @@ def serve_pages(ctx: Context, port: int, no_browser: bool) -> None:
 
 @click.command("state")
 @click.argument("run")
-@click.option("--output", "-o", type=click.Path(file_okay=False, path_type=Path), help="Folder (default: readable in the run's).")
+@click.option("--output", "-o", type=click.Path(file_okay=False, path_type=Path), help="Folder (default: readable/ of the run).")
 @click.option("--case", default="", help="Only this case.")
 @pass_context
 def state(ctx: Context, run: str, output: Path | None, case: str) -> None:

@@ -245,7 +245,7 @@ def _refuse_unused(*, answers: bool) -> None:
     """Refuse flags about answers if there are none."""
     unused = [flag for name, flag in options.given().items() if name in OF_ANSWERS]
     if unused and not answers:
-        raise click.UsageError(f"{unused[0]} is about answers, and nothing answers here. Give --answering-model.")
+        raise click.UsageError(f"{unused[0]} applies to answers, but there is no answering model. Give --answering-model.")
 
 
 def _cell_id(group: str, settings: Settings) -> str:

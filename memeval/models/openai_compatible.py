@@ -159,7 +159,7 @@ class OpenAICompatible(Model):
         text = _THOUGHTS.sub("", choices[0].message.content or "").strip()
         reason = choices[0].finish_reason
         if reason == "content_filter":
-            raise ModelError(f"{self._name} refused to answer (content filter).", fix="Take another model.")
+            raise ModelError(f"{self._name} refused to answer (content filter).", fix="Use another model.")
         if not text and reason == "length":
             raise ModelError(f"{self._name} used up its tokens before answering.", fix="Raise max_tokens.")
         if not text:

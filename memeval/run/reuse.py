@@ -93,7 +93,7 @@ def _check_source(plan: Plan, folder: Path, first: Phase) -> None:
             if not is_complete(source, phase):
                 raise RunError(f"Phase {phase} of run {folder.name} is not complete.", fix=f"memeval eval --resume {folder.name}")
         if source.meta("hypotheses") and first in (Phase.SEARCH, Phase.ANSWER):
-            raise RunError(f"Run {folder.name} contains only answers of another program.", fix="Take --phase evaluate.")
+            raise RunError(f"Run {folder.name} contains only answers of another program.", fix="Use --phase evaluate.")
     if first is Phase.SEARCH:
         _check_state(folder)
 

@@ -24,9 +24,9 @@ log = logging.getLogger(__name__)
 class SetUpSync:
     """Where to sync, and the code of a machine that does so already."""
 
-    target: str = text(required=True, argument=True, help="The address of a git repository of yours, or a shared folder.")
-    code: str = text(help="The code that 'memoryd sync status' shows on a machine that is set up.")
-    name: str = text(help="The name of this machine, for you. Default: its host name.")
+    target: str = text(required=True, argument=True, help="The address of your own git repository, or a shared folder.")
+    code: str = text(help="The code that 'memoryd sync status' shows on a machine that already syncs.")
+    name: str = text(help="A name for this machine, shown to you (default: its host name).")
 
 
 class SyncStatus(TypedDict):
@@ -70,7 +70,7 @@ def _status(runtime: Runtime) -> SyncStatus:
 class SyncNow:
     """Options of one sync."""
 
-    force: bool = flag(help="Pass on that most memories were deleted here.")
+    force: bool = flag(help="Sync even though most memories were deleted here.")
 
 
 class MachinesSynced(TypedDict):

@@ -153,7 +153,7 @@ def confirm(runtime: Runtime, request: Confirm, caller: Caller) -> Confirmed:
         items = [runtime.service.require(id) for id in dict.fromkeys(request.ids)]
         for item in items:
             if item.status not in REVIEWED:
-                raise InputError(f"{item.id} is {item.status.value}.", fix=f"Bring it back first: memoryd restore {item.id}")
+                raise InputError(f"{item.id} is {item.status.value}.", fix=f"Restore it first: memoryd restore {item.id}")
         return {"memories": [brief(_confirm(runtime, item)) for item in items]}
 
 

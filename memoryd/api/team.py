@@ -55,7 +55,7 @@ def share(runtime: Runtime, request: OfTeam, caller: Caller) -> TeamMemory:
     item = runtime.service.require(request.id)
     joined = None if runtime.service.has_team else _joined_for(runtime, item, caller)
     if item.status is not Status.ACTIVE:
-        raise InputError(f"{item.id} is {item.status.value}.", fix=f"Bring it back first: memoryd restore {item.id}")
+        raise InputError(f"{item.id} is {item.status.value}.", fix=f"Restore it first: memoryd restore {item.id}")
     if found := what_must_not_be_shared(item):
         what = f"{item.id} contains something that must not be shared ({', '.join(found)})."
         raise InputError(what, fix=f"Remove it first: memoryd edit {item.id}")
@@ -82,7 +82,7 @@ def _proposed(item: MemoryItem, joined: Joined, caller: Caller) -> TeamMemory:
     from memoryd.team.mirror import write_proposal
 
     if item.source is Source.TEAM:
-        raise InputError(f"{item.id} is the team's already.", fix=f"Its file is {', '.join(item.evidence.paths)}.")
+        raise InputError(f"{item.id} already belongs to the team.", fix=f"Its file is {', '.join(item.evidence.paths)}.")
     origin, data, name = joined.origin, render(item), file_name(item)
     if isinstance(problem := parse(name, data), str):
         raise InputError(f"{item.id} can't be shared: {problem}.", fix=f"Change it first: memoryd edit {item.id}")

@@ -166,7 +166,7 @@ def merge(runtime: Runtime, request: Merge, caller: Caller) -> Merged:
         pair = [runtime.service.require(id) for id in (first, second)]
         for item in pair:
             if item.status is not Status.ACTIVE:
-                raise InputError(f"{item.id} is not active.", fix=f"Bring it back first: memoryd restore {item.id}")
+                raise InputError(f"{item.id} is not active.", fix=f"Restore it first: memoryd restore {item.id}")
         if len({item.project for item in pair if item.scope is not Scope.USER}) > 1:
             raise InputError(
                 "merge: the memories belong to different projects, and one of the projects would lose its memory.",

@@ -339,14 +339,14 @@ def _import_foreign(context: Context, source: Path | None, tool: str | None, pro
         return
     out = context.output
     verb = "would be new" if dry else "new"
-    out.line(f"{result['new']} {verb}, {result['known']} known already, {result['forgotten']} stay forgotten", "bold")
+    out.line(f"{result['new']} {verb}, {result['known']} already known, {result['forgotten']} stay forgotten", "bold")
     out.table(("", ""), [*result["kinds"].items(), *((f"of {name}", n) for name, n in result["projects"].items())])
     for text in result["sample"] if dry else ():
         out.line(f"- {text}", "dim")
     if result["secrets"]:
         out.line(f"Secrets were removed from {result['secrets']} of them.")
     for file in result["rules_files"]:
-        out.line(f"{file}: its statements are not given to sessions again, since the client gives it to them.")
+        out.line(f"{file}: sessions are not given its statements again, because the client already loads the file.")
     for entry in result["left_out"]:
         out.line(f"left out: {entry['path']}: {entry['reason']}")
     if result["left_out_more"]:

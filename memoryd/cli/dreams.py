@@ -112,7 +112,7 @@ def proposals(context: Context, /, lines: bool | None) -> None:
     if result["proposals"]:
         context.output.line("memoryd dream --accept ID, or --reject ID; 'all' for all", "dim")
     if result["undecided"]:
-        context.output.line("memoryd forget ID for the one that does not hold", "dim")
+        context.output.line("memoryd forget ID for the one that is wrong", "dim")
     if not result["proposals"] and not result["undecided"]:
         context.output.line("Nothing is waiting for you.")
 

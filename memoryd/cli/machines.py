@@ -31,7 +31,7 @@ def sync(ctx: click.Context, /) -> None:
 @json_option
 @pass_context
 def init(context: Context, /, **options: Any) -> None:
-    """Set up this machine and sync. TARGET is the address of a git repository of yours, or a folder that a file service shares.
+    """Set up this machine and sync. TARGET is the address of your own git repository, or a folder that a file service shares.
 
     The first machine shows a code. Every further machine needs it: memoryd sync init TARGET --code CODE
     """
@@ -82,7 +82,7 @@ def _show_exchange(context: Context, /, result: dict[str, Any]) -> None:
         context.output.line(f"held back: {entry['id']}: {entry['reason']}")
     _problems(context, result["problems"])
     if result["proposals"]:
-        context.output.line(f"{result['proposals']} to decide: memoryd proposals")
+        context.output.line(f"{result['proposals']} to decide on: memoryd proposals")
 
 
 @sync.command("shut-out")
@@ -93,7 +93,7 @@ def shut_out(context: Context, /, machine: str) -> None:
     """Take over nothing more from one of your machines, for example after it was lost."""
     result = context.call("sync_shut_out", machine=machine)
     if not context.show(result):
-        context.output.line("Nothing more is taken over from it here. Do the same on your other machines.")
+        context.output.line("This machine accepts nothing more from it. Do the same on your other machines.")
 
 
 def _problems(context: Context, /, problems: list[dict[str, str]]) -> None:

@@ -73,7 +73,7 @@ def _show(context: Context, /, report: Mapping[str, Any], show_refused: bool) ->
     if report["failed"]:
         out.line(f"! {report['failed']}", "red")
     _statements(context, "kept", report["kept_statements"], "green")
-    _statements(context, "known already", report["known_statements"], "cyan")
+    _statements(context, "already known", report["known_statements"], "cyan")
     if show_refused:
         _statements(context, "not kept", report["refused_statements"], "yellow")
     elif report["refused_statements"]:

@@ -73,7 +73,7 @@ def leave(context: Context, /) -> None:
     """Remove the team's memories from this machine, and take over nothing more."""
     result = context.call("team_leave", timeout=LONG)
     if not context.show(result):
-        context.output.line(f"{_count(result['removed'])} of the team removed here. The repository is as it was.")
+        context.output.line(f"{_count(result['removed'])} of the team removed here. The repository was not changed.")
 
 
 def _count(number: int) -> str:
@@ -90,7 +90,7 @@ def _show(context: Context, result: dict[str, Any], /) -> None:
     for entry in result["left_alone"]:
         context.output.line(f"left alone: {entry['path']}: {entry['reason']}")
     if not result["here"]:
-        context.output.line(f"only a git fetch in {result['clone']} counts; 'memoryd team init' here makes it this clone")
+        context.output.line(f"only a git fetch in {result['clone']} has an effect; to use this clone instead: memoryd team init")
     if result["problem"]:
         context.output.line(f"nothing newer could be read: {result['problem']}")
 

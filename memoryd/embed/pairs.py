@@ -68,7 +68,7 @@ class CrossEncoder:
 
 def _open(graph: Path, digest: str | None) -> Loaded:
     if digest is not None:
-        verify_files(graph.parent, {graph.name: digest}, fix="Install memoryd again.")
+        verify_files(graph.parent, {graph.name: digest}, fix="Reinstall memoryd.")
     folder = bundled_folder(PAIR_FOLDER)
     model = OnnxModel("ms-marco-MiniLM-L-12-int8", 384, digests=PAIR_DIGESTS, folder=folder, graph=graph)
     loaded = load_onnx(model)

@@ -99,4 +99,4 @@ def _model(stored: dict[str, FloatArray]) -> ClassifierWeights:
 
 
 def _unusable(file: Path, error: Exception) -> ConfigError:
-    return ConfigError(f"{file} can't be used: {error}", fix="Install memoryd again.")
+    return ConfigError(f"{file} can't be used: {error}", fix="Reinstall memoryd.")

@@ -202,7 +202,7 @@ class PostgresStore:
                 self._send_waiting(patient=False)
                 self.run(lambda session: self._apply(session, change, late=False))
             except DatabaseUnavailable as error:
-                log.warning("a change waits: %s", error)
+                log.warning("a change could not be sent and stays queued: %s", error)
                 self._outbox.add([change])
                 self._note_pending(change)
             self._forget_counts()

@@ -113,7 +113,7 @@ def initialise(paths: Paths, target: str, folder: Path, code: str = "", name: st
     others = list((transport.root / shared.MACHINES).glob("*.md")) if (transport.root / shared.MACHINES).is_dir() else []
     if others and not used:
         fix = "Run 'memoryd sync status' on a machine that is set up; it shows the code."
-        raise InputError("Other machines sync there already, and no code was given.", fix=fix)
+        raise InputError("Other machines already sync there, and no code was given.", fix=fix)
     if others and not shared.read(transport.root, used).machines:
         raise InputError("None of the machines there knows this code.", fix="Copy the code from 'memoryd sync status' there.")
     key = known.secret if known else Key.new().secret
@@ -414,7 +414,7 @@ class _Run:
 
     def _refuse_mass_deletion(self, missing: int, known: int) -> None:
         if self._service.health().missing_vault:
-            raise StoreError(f"The folder of memories {self._service.folder} is missing.", fix="Bring it back first.")
+            raise StoreError(f"The folder of memories {self._service.folder} is missing.", fix="Restore the folder first.")
         if not self._force and missing > MANY_GONE and missing * 2 > known:
             what = f"{missing} of {known} memories have vanished here since the last sync."
             raise StoreError(what, fix="Restore them, or delete them on your other machines too with 'memoryd sync now --force'.")
@@ -615,7 +615,9 @@ def shut_out(paths: Paths, machine: str) -> None:
     others = _others(paths, settings) if settings is not None else []
     found = [one.id for one in others if machine in (one.id, one.name)]
     if settings is None or len(found) != 1:
-        raise InputError(f"There is no other machine '{machine}', or several.", fix="See 'memoryd sync status' for the ids.")
+        raise InputError(
+            f"No other machine, or more than one, is called '{machine}'.", fix="See 'memoryd sync status' for the ids."
+        )
     save_settings(paths, replace(settings, revoked=tuple(dict.fromkeys((*settings.revoked, *found)))))
 
 

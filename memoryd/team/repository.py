@@ -122,7 +122,7 @@ def reviewed_commit(origin: Origin) -> str:
     """
     root = Path(origin.root)
     if not root.is_dir():
-        raise InputError(f"{root} is missing.", fix="Run 'memoryd team init' in the repository's present folder.")
+        raise InputError(f"{root} is missing.", fix="Run 'memoryd team init' in the repository's current folder.")
     if address_of(root, origin.remote) != origin.address:
         what = f"The remote '{origin.remote}' no longer leads to {origin.address or 'where it did'}."
         raise InputError(what, fix="If the team has moved, run 'memoryd team init' again.")

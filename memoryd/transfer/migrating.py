@@ -29,7 +29,7 @@ def migrate(service: Orchestrator, settings: Settings, target: str, *, prepare: 
         StoreError: The target can't be used, or is missing memories afterwards.
     """
     if target == settings.store:
-        raise InputError("The memories are in that store already.", fix="Name another store.")
+        raise InputError("The memories are already in that store.", fix="Name another store.")
     if target != FILES and not is_address(target):
         raise InputError("migrate: the target is not a store.", fix="Write files, or postgres://user@host/database.")
     where = "files" if target == FILES else shown_address(target)

@@ -292,8 +292,8 @@ def test_a_broken_file_of_hypotheses_is_an_error_and_no_run(memeval: Invoke, fol
         ((*EVAL, "--search-k", "-1"), "-1 is not in the range x>=0"),
         ((*EVAL, "--force"), "--force continues an existing run"),
         ((*EVAL, "--retry-failed"), "--retry-failed continues an existing run"),
-        ((*EVAL, "--judge", "f1"), "--judge is about answers, and nothing answers here"),
-        ((*EVAL, "-m", "none", "--abstain-below", "0"), "--abstain-below is about answers"),
+        ((*EVAL, "--judge", "f1"), "--judge applies to answers, but there is no answering model"),
+        ((*EVAL, "-m", "none", "--abstain-below", "0"), "--abstain-below applies to answers"),
         (("results", "nobody"), "There is no run"),
         (("show-question", "tiny", "q9"), "no question 'q9'"),
     ],
@@ -595,4 +595,4 @@ def test_flags_about_answers_are_refused_where_the_run_has_none(memeval: Invoke)
     for words in (("evaluate", "r"), ("run", "r"), ("eval", "--from", "r", "--phase", "evaluate")):
         done = memeval(*words, "--judge", "f1")
         assert done.exit_code == 2
-        assert "--judge is about answers" in done.stderr
+        assert "--judge applies to answers" in done.stderr

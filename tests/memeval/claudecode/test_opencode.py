@@ -279,5 +279,5 @@ def test_a_run_does_not_start_with_the_memory_of_another_client(opencode: FakeWo
     opencode.questions(1)
     flags = ("-b", "forty", "--base-url", opencode.address, "--no-probe", "--mode", "off")
     assert opencode.bench(*flags, "--client", "opencode", "--run-id", "g").returncode == 0
-    with pytest.raises(ConfigError, match="Run g is one of OpenCode, whose sessions made its memory"):
+    with pytest.raises(ConfigError, match="The memory of run g was built by sessions of OpenCode"):
         source_cell(ResultsDir(opencode.folder / "results"), "g", "forty", Arm.OFF)

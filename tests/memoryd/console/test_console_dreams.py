@@ -60,7 +60,7 @@ def dreams(console: Console) -> Console:
 def test_what_waits_is_shown_with_its_lines_and_as_text_only(dreams: Console) -> None:
     text = unhurt(dreams.get("/dreams"))
     assert "<ins>+ new</ins>" in text and "&lt;script&gt;" in text
-    assert "prop_1" in text and "Which one holds?" in text and "/dreams/dream-0007" in text
+    assert "prop_1" in text and "Which one is right?" in text and "/dreams/dream-0007" in text
 
 
 def test_one_proposal_or_those_that_were_seen_are_decided(dreams: Console) -> None:
@@ -110,7 +110,7 @@ def test_a_flood_is_asked_for_page_by_page_and_does_not_bury_the_journal(dreams:
     dreams.answers["proposals"] = {"proposals": PROPOSALS, "total": 1_042, "undecided": UNDECIDED * 20, "undecided_left": 480}
     text = unhurt(dreams.get("/dreams", first=20))
     assert dreams.asked("proposals") == [{"lines": True, "first": 20, "most": 20}]
-    assert text.count("Which one holds?") == 20 and "480 more contradictions" in text
+    assert text.count("Which one is right?") == 20 and "480 more contradictions" in text
     assert "1,042 in all" in text and "first=40" in text and "dream-0007" in text
 
 

@@ -39,7 +39,7 @@ def test_changed_tuned_layers_are_refused(tmp_path: Path) -> None:
     changed.write_bytes(PAIR_GRAPH.read_bytes() + b" ")
     with pytest.raises(EmbeddingError, match=r"pairs\.onnx does not match the pinned digest") as caught:
         CrossEncoder(changed).read("one", "other")
-    assert caught.value.fix == "Install memoryd again."
+    assert caught.value.fix == "Reinstall memoryd."
 
 
 def test_the_classifier_fits_the_tuned_layers(encoder: CrossEncoder) -> None:
