@@ -37,8 +37,8 @@ def test_a_session_that_said_the_old_port_does_not_count_for_the_new_one(tmp_pat
     [new] = [item for item in store.all() if item.status is Status.ACTIVE]
     [old] = [item for item in store.all() if item.status is Status.SUPERSEDED]
     assert "9090" in new.content and corrected_ids(new) == (old.id,) and merged_ids(new) == ()
-    board = PlanBuilder(list(store.all()), clock.now(), frozenset())
-    assert [item.session for item in board.merged_into(new)] == []
+    builder = PlanBuilder(list(store.all()), clock.now(), frozenset())
+    assert [item.session for item in builder.merged_into(new)] == []
     assert inherited(new, {old.id: UseCounts(5, 0, START)}, store.get).used == 0
     store.close()
     state.close()

@@ -291,14 +291,14 @@ def agent_units(episode: Episode) -> list[Unit]:
     for number, turn in enumerate(turns):
         near = [i for i in range(max(0, number - NEAR_TURNS), min(len(turns), number + NEAR_TURNS + 1)) if i != number]
         elsewhere = frozenset().union(*(bags[i] for i in near))
-        around = _Surroundings(asked, wishes, elsewhere, [line for i in near for line in lines[i]])
+        context = _TurnContext(asked, wishes, elsewhere, [line for i in near for line in lines[i]])
         place = ({"middle"} if 0 < number < len(turns) - 1 else set()) | ({"opening"} if episode.first else set())
         place |= {"long episode"} if len(turns) >= LONG_EPISODE else set()
         for index, statement in enumerate(agent_statements(turn)):
             if says_it_lasts(statement.text) and _from_tool(statement, tools):
                 continue
             names = place | ({"second sentence"} if index == 1 else set()) | ({"long turn"} if len(turn.text) > 1500 else set())
-            out.append(_agent_unit(turn, statement, names, around))
+            out.append(_agent_unit(turn, statement, names, context))
     return [unit for unit in out if unit.words]
 
 
@@ -309,8 +309,8 @@ def _from_tool(statement: Sentence, tools: Sequence[frozenset[str]]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Surroundings:
-    """Keywords around an assistant turn: in the user's texts, in each statement of the turn, and in the other turns."""
+class _TurnContext:
+    """Keywords near an assistant turn: of the user's texts and of each statement in them, and the same for nearby turns."""
 
     asked: frozenset[str]
     wishes: Sequence[frozenset[str]]
@@ -318,15 +318,15 @@ class _Surroundings:
     lines: Sequence[frozenset[str]]
 
 
-def _agent_unit(turn: Turn, statement: Sentence, names: set[str], around: _Surroundings) -> Unit:
+def _agent_unit(turn: Turn, statement: Sentence, names: set[str], context: _TurnContext) -> Unit:
     text = statement.text
     words = frozenset(keywords(text))
     names = names | ({"noise leans"} if _LEANS.match(text) else set())
     names = names | _named(cues.AGENT_CUES, text) | _named(cues.AGENT_NOISE, text, "noise ") | _length(text) | _shape(statement)
-    names |= {"about request"} if containment(words, around.asked) >= 0.5 else set()
-    names |= {"restated"} if containment(words, around.elsewhere) >= 0.7 else set()
-    names |= {"like the user's"} if similarity(words, around.wishes) >= 0.4 else set()
-    twice = similarity(words, around.lines)
+    names |= {"about request"} if containment(words, context.asked) >= 0.5 else set()
+    names |= {"restated"} if containment(words, context.elsewhere) >= 0.7 else set()
+    names |= {"like the user's"} if similarity(words, context.wishes) >= 0.4 else set()
+    twice = similarity(words, context.lines)
     names |= {"said twice"} if twice >= 0.6 else {"nearly said twice"} if twice >= 0.4 else set()
     return Unit(text, turn, frozenset(names), words)
 
