@@ -97,6 +97,19 @@ class World:
         } | self.extra
         return {name: value for name, value in made.items() if name not in self.drop}
 
+    def install_plugin(self, source: Path) -> None:
+        """Install the plugin from a folder with `claude plugin`, as a user does."""
+        for arguments in (["marketplace", "add", str(source)], ["install", "memoryd@memoryd"]):
+            done = subprocess.run(
+                [claude_binary(), "plugin", *arguments],
+                env=self.environment,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+        self.plugin_flags = []
+
     def run(self, prompt: str, cwd: Path, *flags: str, timeout: float = 300) -> dict[str, Any]:
         """Run one `claude -p` session and return its result as JSON."""
         command = [claude_binary(), "-p", prompt, "--output-format", "json", *self.plugin_flags, *flags]

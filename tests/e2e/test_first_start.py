@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import ROOT, World, claude_binary
+from tests.e2e.conftest import ROOT, World
 from tests.e2e.model_server import conversation, say
 
 pytestmark = pytest.mark.e2e
@@ -46,16 +46,7 @@ def test_the_first_session_is_not_held_up_and_the_second_one_knows_it(world: Wor
     world.model.brain = lambda body: [say("Understood.")]
     world.drop.add("MEMORYD_PYTHON")
     source = checkout(world.folder / "plugin-source")
-    for arguments in (["marketplace", "add", str(source)], ["install", "memoryd@memoryd"]):
-        done = subprocess.run(
-            [claude_binary(), "plugin", *arguments],
-            env=world.environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-    world.plugin_flags = []
+    world.install_plugin(source)
     repo = world.repository("shop")
 
     started = time.monotonic()

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.conftest import RECALL, ROOT, World, claude_binary
+from tests.e2e.conftest import RECALL, ROOT, World
 from tests.e2e.model_server import Block, Body, conversation, say, texts, tool_names, tool_results, use
 
 pytestmark = pytest.mark.e2e
@@ -21,19 +20,6 @@ def learner(body: Body) -> list[Block]:
     if "5544" in conversation(body):
         return [say("Understood, I will use port 5544 for the staging database.")]
     return [say("The staging database listens on port 5432, as usual.")]
-
-
-def install(world: World) -> None:
-    for arguments in (["marketplace", "add", str(ROOT)], ["install", "memoryd@memoryd"]):
-        done = subprocess.run(
-            [claude_binary(), "plugin", *arguments],
-            env=world.environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-    world.plugin_flags = []
 
 
 def teach(world: World, repo: Path) -> None:
@@ -53,7 +39,7 @@ def asked(world: World, prompt: str, cwd: Path) -> str:
 @pytest.mark.parametrize("how", ["plugin-dir", "marketplace"])
 def test_a_rule_and_a_correction_reach_the_next_session_of_the_project_only(world: World, how: str) -> None:
     if how == "marketplace":
-        install(world)
+        world.install_plugin(ROOT)
     repo = world.repository("shop")
     teach(world, repo)
 
