@@ -144,10 +144,21 @@ MIN_TURNED = 3
 _DIRECTED = frozenset("from to into before after over above under below".split())
 _CONVERSE = (("from", "to"), ("to", "from"), ("into", "from"), ("from", "into"), ("before", "after"), ("after", "before"))
 _COMMON_NAMES = frozenset(map(canonical, "api ui ci cli db sql url http json os ide gpu cpu ram vm pc pr prs qa id env".split()))
-_CHOOSING = frozenset("use using uses prefer choose pick verwende benutze nutze utilise utilisez usa usar usamos".split())
-_ARTICLES = frozenset("a an the".split())
+# The parts of an instruction, for those of which only one can be obeyed.
+_CHOOSING = frozenset(
+    """use using uses prefer choose pick target require verwende benutze nutze utilise utilisez usa usar usamos""".split()
+)
+_FILLERS = frozenset("a an the always please only we now".split())
 _PURPOSE = frozenset("for when while as für als pour para".split())
-MAX_UNLIKE = 2
+_MANNER = frozenset("with as via by using through from".split())
+_WRITING = frozenset("write answer reply respond format document express keep store save print".split())
+_NAMING = frozenset("name call".split())
+_FORMS = frozenset("case style format form tense notation mode".split())
+_CHECKING = frozenset(
+    """test check lint verify validate scan review ask tell notify inform add include mention log compare start begin""".split()
+)
+_VERSION = re.compile(r"([a-z]{0,12}-?)v?\d[\w.]{0,12}")
+MAX_UNLIKE = 3
 _PRECEDES = re.compile(
     r"\b(?:before|prior|first|until|without|beforehand|then|vorher|ohne|avant|sans|antes|sin|sem|без)\b", re.IGNORECASE
 )
@@ -442,23 +453,49 @@ def _changed_word(old: Assertion, new: Assertion, a: Reading, b: Reading) -> Com
 
 
 def are_rivals(old: Assertion, new: Assertion, a: Reading, b: Reading) -> bool:
-    """Return whether the user asks for different things of one kind, or for one purpose.
+    """Return whether the user asks for two things of which only one can be done.
 
-    Only one of "use single quotes" and "use double quotes" can be obeyed, and one of "use rebase for updates" and "use
-    merge for updates". "Use type hints in tests" and "use factories in tests" can both be.
+    Only one of "use single quotes" and "use double quotes" can be obeyed, of "use merge for updates" and "use rebase for
+    updates", of "write docs in Markdown" and "write docs in AsciiDoc", and of "use Node 20" and "use Node 22". "Use type hints
+    in tests" and "use factories in tests" can both be.
     """
     if not (old.by_user and new.by_user) or old.dont != new.dont or a.statement.negations or b.statement.negations:
         return False
-    left, right = ([token for token in reading.statement.tokens if token not in _ARTICLES] for reading in (a, b))
+    left, right = ([token for token in reading.statement.tokens if token not in _FILLERS] for reading in (a, b))
     start = _shared_start(left, right)
     end = _shared_start(left[start:][::-1], right[start:][::-1])
-    unlike, rest = (left[start : len(left) - end], right[start : len(right) - end]), left[len(left) - end :] if end else []
-    if not start or left[start - 1] not in _CHOOSING or not all(0 < len(tokens) <= MAX_UNLIKE for tokens in unlike):
+    before, after = left[:start], left[len(left) - end :] if end else []
+    mine, other = left[start : len(left) - end], right[start : len(right) - end]
+    if not before or not mine or not other or max(len(mine), len(other)) > MAX_UNLIKE:
         return False
-    mine, other = ([canonical(token) for token in tokens] for tokens in unlike)
-    if not rest or exchanged(mine, other, SUBJECTS):
+    if exchanged([*map(canonical, mine)], [*map(canonical, other)], SUBJECTS) or any("/" in word for word in (*mine, *other)):
         return False
-    return rest[0] in _PURPOSE or (rest[0] not in STOP_WORDS and rest[0] not in PREPOSITIONS)
+    if before[-1] in _CHOOSING and after:
+        return after[0] in _PURPOSE or (after[0] not in STOP_WORDS and after[0] not in PREPOSITIONS)
+    if after and after[0] not in _FORMS:
+        return False
+    return (not after and _is_another_version(before, mine, other)) or _is_another_manner(before)
+
+
+def _is_another_version(before: Sequence[str], mine: Sequence[str], other: Sequence[str]) -> bool:
+    """Return whether both name a version of the same thing, as in "use Node 20" and "target ES2019"."""
+    if not (len(mine) == len(other) == 1 and all(_VERSION.fullmatch(word) for word in (*mine, *other))):
+        return False
+    same_name = _VERSION.sub(r"\1", mine[0]) == _VERSION.sub(r"\1", other[0])
+    return same_name and not _CHOOSING.isdisjoint(before[-2:])
+
+
+def _is_another_manner(before: Sequence[str]) -> bool:
+    """Return whether the words lead to how something is done: "write docs in", "run tests with", "name booleans".
+
+    Checks can be done in two ways, so that one doesn't exclude the other.
+    """
+    verb, *objects = before
+    if verb in _CHECKING or verb in PREPOSITIONS:
+        return False
+    if len(objects) > 1 and (objects[-1] in _MANNER or (objects[-1] == "in" and verb in _WRITING)):
+        return True
+    return len(objects) == 1 and objects[0] not in PREPOSITIONS and verb in _NAMING
 
 
 def _shared_start(left: Sequence[str], right: Sequence[str]) -> int:

@@ -246,6 +246,13 @@ def test_two_opposite_rules_of_one_day_dispute_each_other(reader: Comparer) -> N
         ("From now on use the named exports.", "From now on use default exports."),
         ("Please use rebase when you update a branch.", "Please use merge when you update a branch."),
         ("Always use make for scripts.", "Always use just for scripts."),
+        ("Always write docs in Markdown.", "Always write docs in AsciiDoc."),
+        ("Write the changelog in present tense.", "Write the changelog in past tense."),
+        ("Always run tests with pytest.", "Always run tests with nose2."),
+        ("Always store files in S3.", "Always store files in GCS."),
+        ("Always name booleans is_x.", "Always name booleans has_x."),
+        ("Always use Node 20.", "Always use Node 22."),
+        ("Always target ES2019.", "Always target ES2022."),
     ],
 )
 def test_of_rules_that_ask_for_different_things_of_one_kind_only_one_holds(reader: Comparer, old: str, new: str) -> None:
@@ -260,6 +267,10 @@ def test_of_rules_that_ask_for_different_things_of_one_kind_only_one_holds(reade
         ("Always add unit tests for parsers.", "Always add property tests for parsers."),
         ("Always run unit tests before a push.", "Always run lint before a push."),
         ("Always use ruff for linting.", "Always use mypy for types."),
+        ("Always test the UI with Chrome.", "Always test the UI with Firefox."),
+        ("Write docs in English.", "Write tests in English."),
+        ("Use dark mode in the app.", "Use dark mode in the docs."),
+        ("Always handle errors in the frontend.", "Always handle errors in the backend."),
         ("Never use single quotes in JS.", "Never use double quotes in JS."),
     ],
 )
