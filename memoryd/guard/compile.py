@@ -37,7 +37,7 @@ from memoryd.guard.rules.commands import (
 from memoryd.guard.rules.companions import is_conditional, step_at_end, step_before
 from memoryd.guard.rules.content import forbidden_code, forbidden_statements, language_of_comments, phrases_for_code
 from memoryd.guard.rules.messages import commit_message
-from memoryd.guard.rules.objects import NOT_A_FILE, Kind, Object, Sense, Token, objects_named, programs_by_shape, tokenize
+from memoryd.guard.rules.objects import NOT_A_FILE, PROGRAM_PATH, Kind, Object, Sense, Token, objects_named, programs_by_shape, tokenize
 from memoryd.guard.rules.paths import (
     changed_by_tool_only,
     files_by_kind,
@@ -255,7 +255,7 @@ def _general(rule: str) -> Check | None:
     bad = [thing for thing in named if thing.sense is Sense.FORBID]
     wanted = [thing for thing in named if thing.sense is Sense.WANT]
     forbidden = {thing.text for thing in bad}
-    instead = next((thing.text for thing in wanted if thing.kind is Kind.COMMAND and thing.text not in forbidden), "")
+    instead = next((thing.text for thing in wanted if _replaces_command(thing) and thing.text not in forbidden), "")
     where = [thing for thing in named if thing.kind is Kind.PATH]
     if statements := [thing.text for thing in bad if thing.kind is Kind.STATEMENT]:
         return forbidden_statements(rule, statements, where)
@@ -272,6 +272,11 @@ def _general(rule: str) -> Check | None:
     if forbids and not re.search(r"\b(?:other|others|else|but|anderen?|sonst)\b", rule, re.IGNORECASE):
         return None  # What it forbids was not understood.
     return one_of_family(rule, wanted)
+
+
+def _replaces_command(thing: Object) -> bool:
+    """Return whether a rule that wants this object wants a program: a command, or a program of the project such as `bin/rails`."""
+    return thing.kind is Kind.COMMAND or thing.kind is Kind.PATH and PROGRAM_PATH.fullmatch(thing.text) is not None
 
 
 def _unknown_programs(rule: str, tokens: Sequence[Token], named: Sequence[Object], cues: Sequence[Cue]) -> Check | None:

@@ -210,7 +210,9 @@ def _filters_output(command: ShellCommand) -> bool:
 
 
 def _is_run_as_wanted(command: ShellCommand, instead: str) -> bool:
-    """Return whether a command is run by what the rule wants instead, as pytest is by `uv run pytest`."""
+    """Return whether a command is run by what the rule wants instead: pytest by `uv run pytest`, or rails as `bin/rails`."""
+    if "/" in instead.partition(" ")[0] and runs(command, instead):
+        return True
     return bool(command.outer and instead) and runs(replace(command, words=command.outer, outer=()), instead)
 
 
@@ -319,6 +321,8 @@ _WRAPPERS = {"gradle": "gradlew", "mvn": "mvnw", "gradlew": "gradle", "mvnw": "m
 
 def _has_run(command: ShellCommand, wanted: str) -> bool:
     """Return whether a command ran a step, also by a wrapper or inside a container. A wrong answer would accuse the agent."""
+    program, space, rest = wanted.partition(" ")
+    wanted = f"{posixpath.basename(program)}{space}{rest}"  # wherever the program is
     if runs(command, wanted):
         return True
     words = command.words
@@ -360,7 +364,7 @@ def runs(command: ShellCommand, wanted: str) -> bool:
     words = _module(command.words)
     if words and pattern and pattern[0].endswith(".py") and _program(words[0]) == "python":
         words = words[1:]  # `python manage.py migrate`
-    if not words or not pattern or _program(words[0]) != _program(pattern[0]):
+    if not words or not pattern or _program(words[0]) != _program(pattern[0]) or not _is_at(command, words[0], pattern[0]):
         return False
     if _program(words[0]) in _CLIENTS and len(pattern) > 1 and pattern[1].isupper() and not pattern[1].startswith("-"):
         return _executes(command, " ".join(pattern[1:]))
@@ -383,6 +387,12 @@ def runs(command: ShellCommand, wanted: str) -> bool:
     flags = [part for word in pattern[1:] if word.startswith("-") for part in _single_flags(pattern[0], word)]
     meant = _flags_of_refspecs(arguments) if program == "git" else frozenset()
     return all(flag in meant or _has_flag(command, flag) for flag in flags)
+
+
+def _is_at(command: ShellCommand, program: str, wanted: str) -> bool:
+    """Return whether a program is at the wanted path, as `./bin/rails` is at `bin/rails`. A name alone stands for any path."""
+    path = wanted.removeprefix("./").lstrip("/")
+    return "/" not in path or f"/{posixpath.normpath(posixpath.join(command.folder or '', program))}".endswith(f"/{path}")
 
 
 def _flags_of_refspecs(arguments: Sequence[str]) -> frozenset[str]:

@@ -16,6 +16,8 @@ from functools import cache
 import tree_sitter
 import tree_sitter_bash
 
+from memoryd.guard.vocabulary import NODE_TOOLS
+
 MAX_BYTES = 20_000  # Maximum length of a line. The rest is ignored.
 # The parser takes quadratic time in the number of these characters where they don't form a valid line: 20,000 take
 # over two seconds.
@@ -100,6 +102,8 @@ _RUNNERS: Mapping[str, tuple[tuple[str, ...], ...]] = {
     "docker-compose": (("exec",), ("run",)),
     "busybox": ((),),
 }
+# Package managers that run an installed tool by its name alone, as in `pnpm eslint .`.
+_RUN_TOOLS = frozenset({"pnpm", "yarn", "bun"})
 # Runners that first name where the command runs: a container, an image, a service, a folder or a profile.
 _RUNNER_OF_PLACE = frozenset("docker podman docker-compose kubectl direnv aws-vault".split())
 _GLOBAL_OPTIONS = _split_options(
@@ -426,6 +430,9 @@ def _run_by(program: str, words: tuple[str, ...]) -> tuple[str, ...]:
             inner = _after_options(rest[len(start) :], _CONTAINER_VALUES if in_place else _RUNNER_VALUES)
             inner = inner[1:] if in_place else inner
             return inner[1:] if inner[:1] == ("--",) else inner
+    if program in _RUN_TOOLS:
+        rest = rest[2:] if rest[:1] == ("workspace",) else rest[1:] if rest[:1] == ("run",) else rest
+        return rest if rest and rest[0] in NODE_TOOLS else ()
     return ()
 
 

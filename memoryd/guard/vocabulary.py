@@ -65,6 +65,13 @@ PROGRAMS = frozenset().union(*FAMILIES) | frozenset(
     " air serve np"
     " ffmpeg pandoc pdflatex mkdocs jekyll doxygen grpcurl ngrok mkcert certbot nginx hub.exe".split()
 )
+NODE_TOOLS = frozenset(
+    "eslint prettier biome oxlint tslint stylelint tsc tsx ts-node tsup esbuild swc babel jest vitest mocha ava karma cypress playwright vite webpack rollup parcel"
+    " rspack gulp grunt turbo nx lerna next nuxt astro gatsby expo eas react-native storybook prisma drizzle-kit knex typeorm sequelize wrangler vercel netlify firebase"
+    " serverless sls cdk husky lint-staged commitlint changeset release-it semantic-release npm-check-updates ncu knip madge depcheck syncpack graphql-codegen orval"
+    " concurrently nodemon http-server markdownlint c8 nyc rimraf".split()
+)
+"""Tools that are installed in a project, and that package managers such as pnpm run by their names."""
 PROGRAM_NAMES: Mapping[str, str] = {
     "homebrew": "brew", "maven": "mvn", "ripgrep": "rg", "bundler": "bundle", "netcat": "nc", "kubernetes": "kubectl", "rebar": "rebar3",
     "yarnpkg": "yarn", "pip3": "pip", "opentofu": "tofu", "httpie": "http",

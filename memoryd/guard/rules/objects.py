@@ -333,6 +333,7 @@ def _only_mentioned(tokens: Sequence[Token], at: int) -> bool:
     return follows in ("commands", "befehle") and bool(before) and not tokens[at - 1].boundary and before[-1] not in known
 
 
+PROGRAM_PATH = re.compile(r"(?:\./)?(?:bin|scripts?|tools?)/[\w-]{1,40}(?:\.sh)?")  # a program of the project
 _TOOLS_AND_WORDS = frozenset("find cat make less ava task python node java ruby black".split())
 
 
@@ -342,7 +343,9 @@ def _is_replaced(tokens: Sequence[Token], at: int) -> bool:
     follows = before[-1:] in (["statt"], ["anstatt"]) or before in (["instead", "of"], ["rather", "than"])
     follows = follows or before[-1:] == ["to"] and at > 2 and tokens[at - 3].low in ("prefer", "prefers")
     follows = follows or before[-1:] == ["not"] and at > 2 and tokens[at - 3].low in ("use", "prefer")
-    if before == [",", "not"] and any(other.low in v.PROGRAMS | v.LIBRARIES for other in tokens[max(at - 4, 0) : at - 2]):
+    if before == [",", "not"] and any(
+        other.low in v.PROGRAMS | v.LIBRARIES or PROGRAM_PATH.fullmatch(other.text) for other in tokens[max(at - 4, 0) : at - 2]
+    ):
         return tokens[at].low in _TOOLS_AND_WORDS | _AMBIGUOUS
     return tokens[at].low in _TOOLS_AND_WORDS and follows and (at < 3 or not tokens[at - len(before) - 1].boundary)
 
