@@ -61,7 +61,7 @@ _CONTRACTED = re.compile(r"\b(do|does|did|is|are|was|ca|wo|should|must|would)nt\
 
 def compile_rule(text: str) -> Check | None:
     """Return the check for a rule, or None if the rule can't be decided from tool calls."""
-    text = _DOTS.sub("…", text.strip())
+    text = _DOTS.sub("…", _TRAILING_OFF.sub(", ", text.strip()))
     if len(text) > MAX_RULE or (text.endswith("?") and not _OPERATOR.search(text)):
         return None
     rule = in_english(_COMPOUND.sub(r"\1 ", _CONTRACTED.sub(r"\1n't", text.translate(_QUOTES))))
@@ -81,6 +81,7 @@ def compile_rule(text: str) -> Check | None:
     return replace(found[0], also=tuple(found[1 : MAX_ALSO + 1])) if found else None
 
 
+_TRAILING_OFF = re.compile(r"(?<=\w)(?:\.\.\.|…)\s(?=[a-z])")  # "no --force... it hides conflicts"
 _DOTS = re.compile(r"(?<=[/\w])\.\.\.(?!/)")  # "branches are called feat/... or fix/..."
 _PLACEHOLDER = re.compile(r"/<(?:[A-Z]\w{0,20}|name|component|feature)>/?(?=[\s,.;)]|$)")  # src/components/<Name>/
 _OPERATOR = re.compile(r"\b(?:use|with|via|using|prefer|mit|nimm)\s[`'\"]?\?$", re.IGNORECASE)  # "no unwrap(), use ?"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import posixpath
 import re
@@ -374,6 +375,9 @@ def runs(command: ShellCommand, wanted: str) -> bool:
         and (_program(words[0]) not in _CLIENTS or "--help" in words)
     ):
         return False
+    if any(not value.startswith("-") for flag, value in itertools.pairwise(pattern) if flag.startswith("-")):
+        words = _with_split_values(words)
+        command = replace(command, words=words)
     arguments = _arguments(words)
     if _program(words[0]) == "chmod":
         arguments = [word.lstrip("0") or word if word.isdigit() else word for word in arguments]
@@ -384,9 +388,14 @@ def runs(command: ShellCommand, wanted: str) -> bool:
     arguments, wanted_arguments = _usual(program, arguments), _usual(program, wanted_arguments)
     if not _gets(words, arguments, wanted_arguments) or program == "cat" and _only_writes(command, arguments):
         return False
-    flags = [part for word in pattern[1:] if word.startswith("-") for part in _single_flags(pattern[0], word)]
+    flags = [part for word in pattern[1:] if word.startswith("-") for part in _single_flags(_program(pattern[0]), word)]
     meant = _flags_of_refspecs(arguments) if program == "git" else frozenset()
     return all(flag in meant or _has_flag(command, flag) for flag in flags)
+
+
+def _with_split_values(words: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the words with `--network=host` as `--network host`, as a check has it."""
+    return tuple(part for word in words for part in (word.split("=", 1) if word.startswith("-") else (word,)))
 
 
 def _is_at(command: ShellCommand, program: str, wanted: str) -> bool:
@@ -642,7 +651,7 @@ def _single_flags(program: str, word: str) -> Sequence[str]:
     return [f"-{letter}" for letter in word[1:]] if cluster else [word]
 
 
-_CLUSTERS = frozenset("rm ls cp chmod chown grep tar ps git rsync".split())
+_CLUSTERS = frozenset("rm ls cp mv chmod chown grep tar ps git rsync docker kubectl podman".split())
 
 
 def _holds(arguments: Sequence[str], wanted: Sequence[str]) -> bool:

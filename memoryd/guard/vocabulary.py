@@ -403,6 +403,21 @@ BUILD_FILES = tuple(
 )
 """Files from which a project is built and tested."""
 
+OTHER_FORMS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (r"docker compose(?= )", ("docker-compose",)),
+    (r"docker-compose(?= )", ("docker compose",)),
+    (r"docker build", ("docker buildx build", "docker image build")),
+    (r"docker (?=(?:rm|run|exec|stop|kill|start|restart|logs|cp)\b)", ("docker container ",)),
+    (r"docker (?=(?:push|pull)\b)", ("docker image ",)),
+    (r"docker rmi", ("docker image rm",)),
+    (r"(terraform|tofu) destroy", (r"\1 apply -destroy",)),
+    (r"rails (?=[a-z_]+:[a-z_:]+)", ("rake ",)),
+    (r"rake (?=db:[a-z_:]+)", ("rails ",)),
+    (r"apt(?= )", ("apt-get",)),
+    (r"apt-get(?= )", ("apt",)),
+)
+"""Beginnings of commands that have another form, with that form."""
+
 MORE: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         r"\b(?:delet|remov|prun)\w{1,3} (?:the |any |our )?docker volumes?",
@@ -833,12 +848,18 @@ SAME_FLAGS: Mapping[tuple[str, str], tuple[frozenset[str], ...]] = {
     ("psql", ""): (frozenset({"-h", "--host"}), frozenset({"-d", "--dbname"}), frozenset({"-U", "--username"})), ("mysql", ""): (frozenset({"-u", "--user"}),),
     ("chmod", ""): (frozenset({"--recursive", "-R"}),),
     ("kubectl", ""): (frozenset({"--namespace", "-n"}),),
-    ("npm", "install"): (frozenset({"--global", "-g"}), frozenset({"--save-dev", "-D"})),
-    ("npm", "i"): (frozenset({"--global", "-g"}), frozenset({"--save-dev", "-D"})),
+    ("npm", "install"): (frozenset({"--global", "-g"}), frozenset({"--save-dev", "-D"}), frozenset({"--save-exact", "-E"}), frozenset({"--force", "-f"})),
+    ("npm", "i"): (frozenset({"--global", "-g"}), frozenset({"--save-dev", "-D"}), frozenset({"--save-exact", "-E"}), frozenset({"--force", "-f"})),
     ("curl", ""): (frozenset({"--location", "-L"}), frozenset({"--insecure", "-k"}), frozenset({"--fail", "-f"}), frozenset({"--silent", "-s"})),
     ("pre-commit", "run"): (frozenset({"-a", "--all-files"}),),
     ("gh", "pr"): (frozenset({"-B", "--base"}), frozenset({"-d", "--draft"}), frozenset({"-s", "--squash"})),
-    ("git", "merge"): (frozenset({"-s", "--strategy"}),), ("git", "stash"): (frozenset({"-u", "--include-untracked"}),),
+    ("git", "merge"): (frozenset({"-s", "--strategy"}), frozenset({"-X", "--strategy-option"})),
+    ("git", "stash"): (frozenset({"-u", "--include-untracked"}), frozenset({"-a", "--all"})),
+    ("sed", ""): (frozenset({"-i", "--in-place"}), frozenset({"-E", "-r", "--regexp-extended"}), frozenset({"-n", "--quiet"})),
+    ("npx", ""): (frozenset({"-y", "--yes"}),), ("rubocop", ""): (frozenset({"-A", "--autocorrect-all"}), frozenset({"-a", "--autocorrect"})),
+    ("docker", "exec"): (frozenset({"-i", "--interactive"}), frozenset({"-t", "--tty"})),
+    ("kubectl", "exec"): (frozenset({"-i", "--stdin"}), frozenset({"-t", "--tty"})),
+    ("pnpm", "install"): (frozenset({"-f", "--force"}), frozenset({"-P", "--prod"})), ("pnpm", "i"): (frozenset({"-f", "--force"}),),
     ("git", "checkout"): (frozenset({"-f", "--force"}),), ("git", "switch"): (frozenset({"-f", "--force", "--discard-changes"}),),
     ("docker", "rmi"): (frozenset({"-f", "--force"}),), ("docker", "image"): (frozenset({"-a", "--all"}), frozenset({"-f", "--force"})),
     ("pnpm", "add"): (frozenset({"-D", "--save-dev"}), frozenset({"-E", "--save-exact"}), frozenset({"-g", "--global"})),

@@ -178,6 +178,7 @@ def forbidden_commands(rule: str, bad: Sequence[Object], instead: str) -> Check 
     words = [word for word in _for_purpose(rule, words, instead) if not _VERSION.search(word)]
     if not words:
         return None
+    words = [form for word in words for form in (word, *other_forms(word, instead))]
     instead = instead or ("docker" if _ON_HOST.search(rule) else "")
     alternatives = [word for word in (" ".join(word.split()) for word in words) if word not in (instead, _nobodys(instead))]
     return Check(CheckKind.COMMAND, words=entries(alternatives), instead=instead) if alternatives else None
@@ -193,6 +194,17 @@ def _of_flags(words: Sequence[str]) -> Check:
     general = [word.removeprefix("* ") for word in words if word.startswith("* ")]
     written = (Check(CheckKind.CONTENT, words=entries(general), files=v.BUILD_FILES),) if general else ()
     return Check(CheckKind.COMMAND, words=entries(words), also=written)
+
+
+def other_forms(command: str, instead: str = "") -> list[str]:
+    """Return the further forms of a command, such as `rake db:drop` for `rails db:drop`, but none of what the rule wants instead."""
+    found = [
+        re.sub(rf"^(?:{pattern})", other, command)
+        for pattern, forms in v.OTHER_FORMS
+        if re.match(pattern, command)
+        for other in forms
+    ]
+    return [form for form in found if not instead or form.split()[: len(instead.split())] != instead.split()]
 
 
 _RESTARTS = r"(?:re)?start\w{0,3}|stop\w{0,4}|reload\w{0,3}"
@@ -286,7 +298,9 @@ def _owners_of_flag(rule: str, commands: Sequence[Object], flag: Object) -> list
     earlier = [command for command in commands if command.at < flag.at]
     if not earlier:
         if not commands:
-            return [action] if (action := action_meant(rule)) else []
+            action = action_meant(rule)
+            known = [owner.removesuffix(f" {flag.text}") for owner in v.FLAG_OWNERS.get(flag.text, ())]
+            return known if action in known else [action] if action else []
         listed = [commands[0]]
         for command in commands[1:]:
             if not IN_LIST.fullmatch(text_after(rule[: command.at], listed[-1])):
@@ -418,7 +432,7 @@ def required_flags(rule: str) -> Check | None:
         thing.text for thing in named if ASSIGNMENT.fullmatch(thing.text) and not any(flag.endswith(thing.text) for flag in flags)
     ]
     without = re.search(
-        r"\b(?:without|ohne|sans|sin)\b|\b(?:never|don't|do not|nie|nicht)\b[^.;]{0,20}\b(?:forget|omit|skip|leave (?:out|off|away)|drop|miss|vergessen|vergiss|weglassen)\b",
+        r"(?<![\w-])(?:without|ohne|sans|sin)\b|\b(?:never|don't|do not|nie|nicht)\b[^.;]{0,20}(?<![\w-])(?:forget|omit|skip|leave (?:out|off|away)|drop|miss|vergessen|vergiss|weglassen)\b",
         rule,
         re.IGNORECASE,
     )
@@ -457,7 +471,7 @@ def _before_denial(rule: str, named: Sequence[Object]) -> str:
     return rule[:cut] if cut > 0 and not any(thing.at > cut for thing in named) else rule
 
 
-_WITHOUT = re.compile(r"\b(?:without|ohne)\b", re.IGNORECASE)
+_WITHOUT = re.compile(r"(?<![\w-])(?:without|ohne)\b", re.IGNORECASE)
 _REFUSED_AFTER = re.compile(
     r"[`'\"]?[^,;.]{0,20}\b(?:is|are|ist|sind)\s(?:off[- ]limits|forbidden|banned|prohibited|taboo|tabu|verboten|out|not (?:allowed|ok|okay|wanted))\b",
     re.IGNORECASE,
@@ -496,7 +510,7 @@ _NO_VALUES = frozenset(
 def _with_value(rule: str, flag: Object) -> str:
     """Return the flag with the value given in the rule, as in `--namespace shop-dev`. A plain word may not be a value."""
     after = re.match(
-        rf"[`'\"]?{re.escape(flag.text)}\s([a-z\d]{{1,20}}(?:[-_.\d][a-z\d]{{1,20}}){{1,4}}|[A-Z][A-Z\d_]{{1,40}}=[\w./:-]{{1,40}}|\d{{1,8}}|[a-z]{{2,20}}(?=[`'\"]?\s*(?:$|[.,;)]|or\b)))(?![\w-])",
+        rf"[`'\"]?{re.escape(flag.text)}\s([a-z\d]{{1,20}}(?:[-_.\d][a-z\d]{{1,20}}){{1,4}}|[A-Z][A-Z\d_]{{1,40}}=[\w./:-]{{1,40}}|\d{{1,8}}|[a-z]{{2,20}}(?=[`'\"]?\s*(?:$|[.,;)]|or\b|starten\b|ausführen\b|laufen\b|aufrufen\b)))(?![\w-])",
         rule[flag.at :],
     )
     return f"{flag.text} {after[1]}" if after and after[1].lower() not in STOP_WORDS | _NO_VALUES else flag.text

@@ -43,7 +43,7 @@ def commit_message(rule: str) -> Check | None:
     found: list[Check] = []
     if _COMMITS.search(rule) and not _NOT_ON_MESSAGES.search(rule):
         found = [Check(CheckKind.MESSAGE, form=form, example=example) for form, example in _styles_of_message(rule)]
-    if (_MESSAGE.search(rule) or _WIP.search(rule)) and (check := _one_form(rule)) and not (found and check.form is None):
+    if (_MESSAGE.search(rule) or _WIP.search(rule) or re.search(_SKIPS_CI, rule.lower())) and (check := _one_form(rule)) and not (found and check.form is None):
         found.insert(0, check)
     found = list(dict.fromkeys(found))
     return replace(found[0], also=tuple(found[1 : MAX_ALSO + 1])) if found else None
@@ -110,6 +110,8 @@ def _styles_of_message(rule: str) -> Iterator[tuple[Form, str]]:
 
 def _forbidden_in_message(rule: str) -> Check | None:
     low = rule.lower()
+    if re.search(_SKIPS_CI, low):
+        return Check(CheckKind.MESSAGE, words=("[skip ci]", "[ci skip]", "[no ci]"))
     if "co-author" in low or "coauthor" in low:
         more = [thing.lower() for thing in _quoted(rule) if 2 < len(thing) <= 40]
         more += ["generated with"] if re.search(r"\bgenerated (?:with|by)\b", low) else []
@@ -129,6 +131,7 @@ def _forbidden_in_message(rule: str) -> Check | None:
     return Check(CheckKind.MESSAGE, words=entries(words)) if words else None
 
 
+_SKIPS_CI = r"\[(?:skip ci|ci skip|no ci)\]"
 _INSIDE = re.compile(
     r"\b(?:referenc\w{1,3}|contain\w{0,3}|includ\w{1,3}|mention\w{0,3}|enthalten|enthält|erwähn\w{0,3}|somewhere|end\w{0,3}|carry|have)\b"
 )

@@ -13,6 +13,7 @@ from memoryd.guard.rules.words import FORBID, NEW_CLAUSE, STOP_WORDS, WANT, WITH
 _TOKEN = re.compile(
     r"`([^`\n]{1,120})`|\"([^\"\n]{1,120})\"|(?<!\w)'([^'\n]{1,120})'(?!\w)|((?:[^\s`\"(),;:!?—]|(?<=\w):(?=[\w/])|(?<=\w)::(?=\w))+(?:\(\))?[^\s`\"(),;:!?—]*|[,;:!?—()])"
 )
+_FLAG = re.compile(r"--?[A-Za-z][\w-]{0,40}(?:\.[\w-]{1,30}){0,4}(?:=\S{1,40})?")
 _SENTENCE_END = re.compile(r"[.!?]+$")
 
 
@@ -72,6 +73,16 @@ def _unmarked(text: str) -> str:
     return text.strip("'*_") or text
 
 
+def _parts_of(text: str, parts: Sequence[str], start: int) -> list[Token]:
+    """Return the names that are joined with slashes, each with its position."""
+    out: list[Token] = []
+    at = 0
+    for part in parts:
+        out.append(Token(text[at : at + len(part)] if part.startswith("-") else part, start + at))
+        at += len(part) + 1
+    return out
+
+
 def tokenize(rule: str) -> list[Token]:
     """Split a rule into words, quoted texts and punctuation marks."""
     out: list[Token] = []
@@ -88,8 +99,9 @@ def tokenize(rule: str) -> list[Token]:
         if len(parts) > 1 and (
             all(part in v.PROGRAMS or part in v.LIBRARIES or part in ("head", "tail", "less", "more") for part in parts)
             or all(part in v.LANGUAGES for part in parts)
-        ):  # "npm/yarn"
-            out += [Token(part, match.start() + at * 2) for at, part in enumerate(parts)]
+            or all(_FLAG.fullmatch(part) for part in parts)
+        ):  # "npm/yarn" and "--yes/-y"
+            out += _parts_of(text, parts, match.start())
             continue
         bare = _unmarked(_SENTENCE_END.sub("", text))
         if re.fullmatch(r"\*?\.\w{1,10}-", text):
@@ -117,7 +129,6 @@ ASSIGNMENT = re.compile(r"[A-Z][A-Z\d_]{1,40}=[\w./:-]{1,60}")
 _HOST = re.compile(
     r"(?:[a-z\d](?:[a-z\d-]{0,40})\.){1,5}(?:internal|local|com|net|org|io|dev|cloud|lan|corp|de|eu|uk|fr|co|app|example|test|localdomain)(?::\d{2,5})?|\d{1,3}(?:\.\d{1,3}){3}(?::\d{2,5})?"
 )
-_FLAG = re.compile(r"--?[A-Za-z][\w-]{0,40}(?:\.[\w-]{1,30}){0,4}(?:=\S{1,40})?")
 
 
 def _written_in_capitals(tokens: Sequence[Token], at: int) -> tuple[Kind, str, int] | None:
@@ -203,12 +214,13 @@ def _further_subcommands(tokens: Sequence[Token], command: str, at: int, clause:
     program, *rest = command.split()
     known = v.SUBCOMMANDS.get(program, frozenset()) | (v.VERBS if program not in v.PLAIN_PROGRAMS else frozenset())
     found: list[Object] = []
-    if len(rest) != 1 or rest[0].startswith("-"):
+    if not 1 <= len(rest) <= 2 or any(word.startswith("-") for word in rest):
         return found, clause, at
+    program = " ".join([program, *rest[:-1]])  # `docker volume rm / prune`
     while at + 1 < len(tokens) and tokens[at].low in _LISTS:
         joined = next((place for place in (at + 1, at + 2) if place < len(tokens) and tokens[place].low not in _LISTS), at + 1)
         word = tokens[joined].low
-        scoped = ":" in rest[0] and re.fullmatch(r"[a-z]{1,20}(?::[a-z_-]{1,30}){1,3}", word) is not None
+        scoped = ":" in rest[-1] and re.fullmatch(r"[a-z]{1,20}(?::[a-z_-]{1,30}){1,3}", word) is not None
         after = tokens[joined + 1] if joined + 1 < len(tokens) else None
         ends = after is None or after.boundary or after.low in _LISTS
         if not scoped and (word not in known or word in v.PROGRAMS or not ends):
@@ -493,7 +505,7 @@ def _command_words(tokens: Sequence[Token], at: int) -> tuple[list[str], int]:
         is_script = (
             len(words) > 1
             and words[-1] in _SCRIPT_WORDS
-            and text.lower() not in STOP_WORDS
+            and text.lower() not in STOP_WORDS | _DEMANDS
             and re.fullmatch(r"[\w:./-]{2,40}", text, re.ASCII) is not None
         )
         if words[0] in ("sudo", "doas") and len(words) == 1 and _is_program(text.lower()):
@@ -583,6 +595,7 @@ def _names_path(text: str) -> bool:
 
 
 _SCRIPT_WORDS = frozenset({"run", "exec", "dlx"})
+_DEMANDS = frozenset("needs need requires require must has have gets get takes take should braucht muss".split())
 
 
 def _quoted_kind(text: str) -> Kind:

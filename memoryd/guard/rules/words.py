@@ -112,6 +112,7 @@ _ACTIONS: tuple[tuple[str, str], ...] = (
     (r"(?:open|creat)\w*\s(?:a\s|each\s|every\s|the\s)?(?:pr|pull request)s?|pull requests?|prs?", "gh pr create"),
     (r"rebas\w+", "git rebase"),
     (r"tag(?:s|ging|ged)?", "git tag"),
+    (r"delet\w{1,3}\s(?:a\s|the\s|any\s|local\s){0,2}branch(?:es)?", "git branch"),
 )
 
 
