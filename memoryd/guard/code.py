@@ -74,7 +74,8 @@ PIECES: Mapping[str, re.Pattern[str]] = {
     "<emoji>": re.compile("[\U0001f300-\U0001faff\u2600-\u27bf]"),
     "<force unwrap>": re.compile(r"(?<=[\w)\]])!(?=[.)\],;\[]|\s{0,20}$)", re.MULTILINE),
     "<non-null assertion>": re.compile(r"(?<=[\w)\]])!(?=[.;,)\]\[])"),
-    "<nested ternary>": re.compile(r"(?<!\?)\?(?![.?:])[^?:;\n]{1,200}:[^?:;\n]{0,200}(?<!\?)\?(?![.?:])[^?:;\n]{1,200}:"),
+    "<star export>": re.compile(r"\bexport \* "),
+    "<nested ternary>": re.compile(r"(?<!\?)\?(?![.?:])[^?:;\n]{1,200}(?<!\?)\?(?![.?:])[^?:;\n]{1,200}:|(?<!\?)\?(?![.?:])[^?:;\n]{1,200}:[^?:;\n]{0,200}(?<!\?)\?(?![.?:])[^?:;\n]{1,200}:"),
     "<ignored error>": re.compile(r"^\s{0,40}(?:\w{1,30}, )?_ :?= [\w.]{1,60}\(", re.MULTILINE),
     "<secret>": re.compile(
         r"(?i)\b\w{0,20}(?:password|passwd|secret|api_?key|token)\w{0,10}[\"']?\s{0,3}(?::=|[:=])\s{0,3}[\"'][^\"'$<{\s]{5,80}[\"']"
@@ -251,8 +252,36 @@ def names_of_library(library: str) -> tuple[str, ...]:
     return (library, *_OTHER_NAMES.get(library.lower(), ()))
 
 
+_SPECIFIER = re.compile(r"""["']([@\w./~-]{1,200})["']""")
+_PACKAGE_FOLDERS = frozenset("packages apps services libs modules".split())
+
+
+def _imports_folder(folder: str, line: str, path: str) -> bool:
+    """Return whether a line imports from a folder of the project, by a relative path or by the name of a package there."""
+    wanted = folder.strip("/")
+    first, _, last = wanted.rpartition("/")
+    for found in _SPECIFIER.findall(line):
+        if found.startswith("."):
+            whole = posixpath.normpath(posixpath.join(posixpath.dirname(path), found))
+            if f"{whole}/".startswith(f"{wanted}/") or found.startswith("../") and "/" not in wanted and f"/{wanted}/" in f"/{whole}":
+                return True
+        elif f"/{wanted}/" in f"/{found}/" if "/" in wanted else f"/{wanted}/" in f"/{found}":
+            return True
+        elif first in _PACKAGE_FOLDERS and re.match(rf"@[\w-]{{1,60}}/{re.escape(last)}(?:/|$)", found):
+            return True
+    return False
+
+
+def is_folder(library: str) -> bool:
+    """Return whether what a check names as imported is a folder of the project."""
+    first = library.partition("/")[0]
+    return "/" in library and not first.startswith("@") and "." not in first
+
+
 def may_import(lowered: str, library: str) -> bool:
     """Return whether a text in lower case may import a library. It is cheaper than counting the imports."""
+    if is_folder(library):
+        return library.strip("/").rpartition("/")[2].lower() in lowered
     return any(
         name.lower().replace("-", "_") in lowered or name.lower() in lowered
         for name in names_of_library(library.rpartition(".")[2])
@@ -272,6 +301,8 @@ def count_imports(text: str, library: str, path: str) -> int:
             return found
     pattern = _GO_IMPORT if path.endswith(".go") else _IMPORT_LINE
     lines = "\n".join(match[0] for match in pattern.finditer(code))
+    if is_folder(library):
+        return sum(_imports_folder(library, line, path) for line in lines.splitlines())
     found = sum(_named_in(name, lines, path) for name in names_of_library(library))
     if path.endswith(".rs"):  # a path such as anyhow::Result needs no `use`
         found += len(re.findall(rf"(?<![\w:]){re.escape(library.replace('-', '_'))}::", _RUST_USE.sub("", code)))

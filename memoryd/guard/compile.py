@@ -37,7 +37,7 @@ from memoryd.guard.rules.commands import (
 from memoryd.guard.rules.companions import is_conditional, step_at_end, step_before
 from memoryd.guard.rules.content import forbidden_code, forbidden_statements, language_of_comments, phrases_for_code
 from memoryd.guard.rules.messages import commit_message
-from memoryd.guard.rules.objects import NOT_A_FILE, PROGRAM_PATH, Kind, Object, Sense, Token, objects_named, programs_by_shape, tokenize
+from memoryd.guard.rules.objects import NOT_A_FILE, PROGRAM_PATH, Kind, Object, Sense, Token, objects_named, programs_by_shape, subject_folder, tokenize
 from memoryd.guard.rules.paths import (
     changed_by_tool_only,
     files_by_kind,
@@ -146,18 +146,20 @@ def _compiled(rule: str, granted: str = "") -> Check | None:
 
 
 _IN_FOLDER = re.compile(
-    r"(?:^\W{0,3}(?:please\s|bitte\s)?(?:in|inside|under|within|below|for|unter|innerhalb von)|\b(?:in|inside|under|within|unter|on|against|auf))\s(?:the\s)?(?:folder\s)?[`'\"]?(?P<folder>(?:[\w@.-]{1,40}/){1,6}[\w@.-]{0,40})",
+    r"(?:^\W{0,3}(?:please\s|bitte\s)?(?:in|inside|under|within|below|for|unter|innerhalb von|im ordner|im verzeichnis)|\b(?:in|inside|under|within|unter|on|against|auf))\s(?:the\s)?(?:folder\s)?[`'\"]?(?P<folder>(?:[\w@.-]{1,40}/){1,6}[\w@.-]{0,40})",
     re.IGNORECASE,
 )
 
 
 def _in_named_folder(check: Check, rule: str) -> Check:
     """Limit a check on commands to the folder that its rule names, as in "in apps/web never use npm"."""
-    found = _IN_FOLDER.search(rule)
-    if check.paths or check.kind not in (CheckKind.COMMAND, CheckKind.COMPANION) or found is None or _EXCLUDED.search(rule):
+    found, subject = _IN_FOLDER.search(rule), subject_folder(rule)
+    if check.paths or check.kind not in (CheckKind.COMMAND, CheckKind.COMPANION) or _EXCLUDED.search(rule):
         return check
-    folder = found["folder"].rstrip(".")
-    opens = not rule[: found.start()].strip()
+    if not (found or subject):
+        return check
+    folder = subject or (found["folder"].rstrip(".") if found else "")
+    opens = bool(subject) or found is not None and not rule[: found.start()].strip()
     if NOT_A_FILE.match(folder) or re.search(r"\.\w{1,5}$", folder) or any(folder.rstrip("/") in word for word in check.words):
         return check
     if check.kind is CheckKind.COMPANION and not opens:
@@ -247,6 +249,10 @@ def _general(rule: str) -> Check | None:
     """Compile a rule that forbids or requires what it names."""
     tokens = tokenize(rule)
     named, cues = objects_named(rule, tokens), find_cues(rule, tokens)
+    for thing in named:
+        if thing.kind is Kind.COMMAND and " " not in thing.text and _CHANGES_VERSION.search(rule[: thing.at]):
+            thing.kind = Kind.LIBRARY  # "never bump rails"
+    named = [thing for thing in named if not _is_surrounding(rule, thing)]
     forbids = any(cue.sense is Sense.FORBID for cue in cues) or REPLACES.search(rule) is not None
     if check := _of_one_subject(rule, named, forbids) or only_read(rule, named) or only_through(rule, named):
         return check
@@ -273,6 +279,17 @@ def _general(rule: str) -> Check | None:
     if forbids and not re.search(r"\b(?:other|others|else|but|anderen?|sonst)\b", rule, re.IGNORECASE):
         return None  # What it forbids was not understood.
     return one_of_family(rule, wanted)
+
+
+_CHANGES_VERSION = re.compile(
+    r"\b(?:bump|upgrad\w{1,3}|downgrad\w{1,3}|updat\w{1,3}|uninstall\w{0,3}|aktualisier\w{0,2})\s(?:the\s|our\s)?[`'\"]?$", re.IGNORECASE
+)
+
+
+def _is_surrounding(rule: str, thing: Object) -> bool:
+    """Return whether a program is only where something is done, as in "no Time.now in Rails"."""
+    alone = thing.kind is Kind.COMMAND and thing.text.lower() in v.LANGUAGES
+    return alone and re.search(r"\b(?:in|within|inside)\s(?:the\s|our\s)?$", rule[: thing.at], re.IGNORECASE) is not None
 
 
 def _replaces_command(thing: Object) -> bool:
@@ -330,10 +347,10 @@ def _of_one_subject(rule: str, named: Sequence[Object], forbids: bool) -> Check 
         return check
     if (forbids or _PROTECTED.search(rule)) and (check := protected_branches(rule)):
         return check
-    if check := no_merge_commits(rule):
+    if check := no_merge_commits(rule) or no_new_dependencies(rule, named):
         return check
     if not forbids:
         return None
-    if check := protected_remotes(rule) or no_new_dependencies(rule, named):
+    if check := protected_remotes(rule):
         return check
     return phrases_for_code(rule, named) or phrases_for_commands(rule, named)

@@ -35,6 +35,7 @@ IN_COMMENTS = (
     "nosec",
     "nolint",
     "pylint:",
+    "rubocop:",
 )
 AT_END = "end"  # Not a tool, but the end of the agent's answer.; the call's input has the files `edited` since the last end
 MAX_FORM = 150
@@ -280,7 +281,19 @@ def _commands_within(check: Check, call: ToolCall) -> Sequence[ShellCommand]:
         command
         for command in commands
         if any(_is_within(folder, path) for folder in _folders_of(command, call) for path in check.paths)
+        or not _packages_of(command).isdisjoint(posixpath.basename(path.rstrip("/")) for path in check.paths)
     ]
+
+
+_OF_PACKAGE = frozenset({"--filter", "-F", "-w", "--workspace", "workspace"})
+
+
+def _packages_of(command: ShellCommand) -> set[str]:
+    """Return the packages of a monorepo that a command is about, without their scope, as in `pnpm --filter @shop/admin add`."""
+    words = command.words
+    named = [words[at + 1] for at, word in enumerate(words[:-1]) if word in _OF_PACKAGE]
+    named += [word.partition("=")[2] for word in words if word.partition("=")[0] in _OF_PACKAGE and "=" in word]
+    return {posixpath.basename(name.strip("./{}^").rstrip(".")) for name in named}
 
 
 def _folders_of(command: ShellCommand, call: ToolCall) -> Iterator[str]:
@@ -660,7 +673,7 @@ def _holds(arguments: Sequence[str], wanted: Sequence[str]) -> bool:
         return False
     if arguments[0] in ("add", "commit") and len(wanted) == 2 and re.search(r"[./]", wanted[1].strip(".")):
         return any(_is_within(posixpath.normpath(word), wanted[1]) for word in arguments[1:])
-    if wanted[-1].startswith("*") and len(wanted[-1]) > 1:  # `gh api DELETE *refs/heads*`
+    if "*" in wanted[-1] and len(wanted[-1]) > 1:  # `gh api DELETE *refs/heads*` and `pnpm add react@*`
         return set(wanted[1:-1]) <= set(arguments) and any(fnmatchcase(word, wanted[-1]) for word in arguments)
     rest = {part for word in arguments[1:] for part in (word, word.rpartition(":")[2].removeprefix("refs/heads/"))}
     return rest.issuperset(wanted[1:])
@@ -1115,11 +1128,17 @@ def _content(check: Check, call: ToolCall) -> Result:
         word = _added_word(check, new, old, place)
         if word and (violated := _violated(check, f"{word} in {path}", f"{word} in {place}")):
             return violated
-    for command in commands_of(call) if check.imports else ():
+    for command in _installing(check, call) if check.imports else ():
         library = next((word for word in check.words if _installs(command, word)), "")
         if library and (violated := _violated(check, " ".join(command.words), f"install {library}")):
             return violated
     return OBEYED if applies else NOTHING
+
+
+def _installing(check: Check, call: ToolCall) -> Sequence[ShellCommand]:
+    """Return the commands that may install a library against the rule. Only a package of a monorepo has its own dependencies."""
+    of_package = bool(check.paths) and all("/" in path.strip("/") for path in check.paths)
+    return _commands_within(check, call) if of_package else commands_of(call)
 
 
 def _as_code(place: str) -> str:
@@ -1270,7 +1289,7 @@ def _count(check: Check, text: str, word: str, path: str) -> int:
         return len(re.findall(rf"(?<![\w-]){re.escape(word)}(?![\w-])", code))
     if re.fullmatch(r"[\w.]+", word):
         after = r"\s{0,8}\(" if check.call else r"(?!\w)"
-        is_method = check.call and f".{word}()" in METHODS or _HAS_PARTS.fullmatch(word) and word.lower() not in METHODS
+        is_method = check.call and f".{word}()" in METHODS or _IN_CAMEL_CASE.fullmatch(word) or _HAS_PARTS.fullmatch(word) and word.lower() not in METHODS
         # window.console.log also counts as console.log, and a name that begins with a dot is a method of anything.
         before = "" if word.startswith(".") else r"(?<!\w)" if "." in word or is_method else r"(?<![\w.])"
         return len(re.findall(rf"{before}{re.escape(word)}{after}", code))
@@ -1278,6 +1297,7 @@ def _count(check: Check, text: str, word: str, path: str) -> int:
 
 
 _HAS_PARTS = re.compile(r"[a-z][a-z\d]*(?:_[a-z\d]+)+")  # such as find_by_sql, which is called on anything
+_IN_CAMEL_CASE = re.compile(r"[a-z][a-z\d]*(?:[A-Z][a-zA-Z\d]*)+")  # such as innerHTML and window.setTimeout
 
 
 def _near(check: Check, text: str) -> str:

@@ -27,6 +27,10 @@ _EAST = _table(
     하지 마세요|하지마세요|하지 마|하지마|하지 말 것|하지 말아|쓰지 마세요|쓰지 마|쓰지 말고|지 마세요|지 말 것|지 마|지 말고|금지 = forbidden
     ではなく|じゃなくて|じゃなく|の代わりに|대신 = forbidden ,
     一律|始终|总是|必须|务必|一定要|只能|只|仅|必ず|常に|のみ|だけ|항상|반드시|꼭 = always
+    第三方库|第三方包 = third-party libraries
+    依赖项|依赖包|依赖库|依赖|依存関係|依存ライブラリ|의존성 = dependencies
+    添加|增加|新增|加入|追加|추가 = add
+    新的|新しい|새로운 = new
     使用|请用|改用|用|使って|使う|使い|利用|사용|쓰세요|써 = use
     安装|インストール|설치 = install
     推送|プッシュ|푸시 = push
@@ -122,7 +126,14 @@ _WEST = _table(
     нужен|нужна|нужны = needs
     fijadas|fijados|épinglées|закреплены|зафиксированы = pinned
     rangos|диапазонов|диапазоны|intervalles = ranges
-    dependencias|dépendances|dependências|dipendenze|зависимости|зависимостей|zależności = dependencies
+    dependencia|dependencias|dépendance|dépendances|dependência|dependências|dipendenza|dipendenze|зависимость|зависимости|зависимостей|zależności = dependencies
+    nueva|nuevas|nuevo|nuevos|nouvelle|nouvelles|nouveau|nouveaux|novas|nova|novo|novos|nuova|nuove|nuovi|новые|новых|новую|новый|новая|новое = new
+    paquete|paquetes|paquet|paquets|pacote|pacotes|pacchetto|pacchetti|пакет|пакеты|пакетов = packages
+    gema|gemas|гем|гемы|гемов = gems
+    biblioteca|bibliotecas|librería|librerías|bibliothèque|bibliothèques|libreria|librerie|библиотеку|библиотеки|библиотек = libraries
+    через меня|через нас = through me
+    без спроса|не спросив|без моего согласия|без согласования|sin preguntar|sin preguntarme|sans demander|sans me demander|sem perguntar|senza chiedere = without asking
+    ni siquiera|même pas|nem sequer|nemmeno|даже не = nor
     ajoute|ajoutez|ajouter|agregues|agregar|agrega|añadas|añadir|añade|adicione|adicionar|aggiungere|aggiungi|toevoegen|voeg|dodawaj|добавляй|добавлять|legg til|lägg till = add
     лежат|находятся|хранятся|met|mettons|ponemos|guardamos|кладём|кладем|mets|metti|mettere|pon|poner|ponga|ponlo|va|van|vont|vanno|ficam|fica|zet|plaats|leg|umieszczaj|клади|класть|положи|lägg|legg = put
     prueba|pruebas|testes|testy|тесты|тестов|essais = tests
@@ -253,7 +264,12 @@ def _eastern(text: str) -> str:
     return re.sub(r"[ \t]{1,20}(?=[.,;:](?:\s|$))", "", re.sub(r"[ \t]{2,20}", " ", _OTHER_EAST.sub(" ", text)))
 
 
+# "N'ajoute jamais": French denies on both sides of the verb.
+_AROUND_VERB = re.compile(r"(?<![\w'])(?:n'\s|ne\s)(?P<verb>[a-zà-ÿ]{2,20})\s(?:jamais|pas|plus)(?!\w)", re.IGNORECASE)
+
+
 def _western(text: str) -> str:
-    text = re.sub(r"\b([dlnsj]|qu)['’](?=\w)", r"\1' ", text)
+    text = re.sub(r"\b([dlnsj]|qu)['’](?=\w)", r"\1' ", text, flags=re.IGNORECASE)
+    text = _AROUND_VERB.sub(r"jamais \g<verb>", text)
     text = _WEST_WORD.sub(lambda match: _WEST[match[0].lower()], text)
     return _NOT_BEFORE_NAME.sub("never ", text)

@@ -372,6 +372,17 @@ NEW_DEPENDENCIES = (
 )  # fmt: skip
 """Commands that add a dependency. The star stands for any argument."""
 
+UPGRADED = (
+    "npm update {}", "npm install {}@*", "npm i {}@*", "pnpm up {}", "pnpm update {}", "pnpm up {}@*", "pnpm add {}@*", "yarn up {}", "yarn up {}@*", "yarn upgrade {}", "yarn upgrade {}@*",
+    "yarn add {}@*", "bun update {}", "bun add {}@*", "bundle update {}", "poetry update {}", "uv add {}@*", "cargo update {}", "composer update {}",
+)  # fmt: skip
+"""Commands that change the version of a library."""
+REMOVED = (
+    "npm uninstall {}", "npm remove {}", "npm rm {}", "pnpm remove {}", "pnpm rm {}", "yarn remove {}", "bun remove {}", "bundle remove {}", "pip uninstall {}",
+    "uv remove {}", "poetry remove {}", "cargo remove {}", "composer remove {}",
+)  # fmt: skip
+"""Commands that remove a library from a project."""
+
 FLAG_OWNERS: Mapping[str, tuple[str, ...]] = {
     "--no-verify": ("git commit --no-verify", "git push --no-verify"),
     "--amend": ("git commit --amend",),
@@ -449,7 +460,7 @@ LANGUAGES: Mapping[str, tuple[str, ...]] = {
         ("java .java", "*.java"),
         ("kotlin .kt", "*.kt"),
         ("swift .swift", "*.swift"),
-        ("ruby .rb", "*.rb"),
+        ("ruby rails .rb", "*.rb"),
         ("php .php", "*.php"),
         ("c# csharp .cs", "*.cs"),
         ("c++ cpp .cpp", "*.cpp *.cc *.hpp *.h"),
@@ -549,6 +560,10 @@ CONTENT_PHRASES: tuple[tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, .
     (r"(?:c\+\+ )?exceptions?\b(?=.{0,30}\b(?:throw|try|catch)\b)|c\+\+ exceptions?", ("throw", "<try block>"), _C, ()),
     (r"unsigned int", ("unsigned int",), _C, ()),
     (r"unsigned long", ("unsigned long",), _C, ()),
+    (r"`?export \*`?(?: from)?|(?:star|wildcard) (?:re-?)?exports?", ("<star export>",), _JS_FILES, ()),
+    (r"any[- ]?typ(?:e|es|en)\b", ("any",), _TS_FILES, ()),
+    (r"rubocop:disable|disabl\w{1,3} (?:the |any )?rubocop(?: cops?)?(?: inline)?|rubocop[- ]disables?", ("rubocop:disable",), _RUBY, ()),
+    (r"(?://)?nolint(?: comments?| directives?)?|disabl\w{1,3} (?:the |any )?golangci-lint(?: inline)?", ("nolint",), _GO, ()),
     (r"(?:wildcard|star|glob)[- ]?imports?|(?:wildcard|stern)[- ]?importe?", ("<star import>",), (*_PY, *_JVM), ()),
     (r"unknown (?:instead of|over|rather than) any", ("any",), tuple(_TS.split()), ()),
     (r"focus(?:s)?ed tests?|(?:it|test|describe)?\.only(?: in tests)?", ("it.only", "test.only", "describe.only", "fit(", "fdescribe("), tuple((_TS + " " + _JS).split()), ()),
@@ -594,9 +609,9 @@ CONTENT_PHRASES: tuple[tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, .
      ("<var>",), _JS_FILES, ()),
     (r"tabs? (?:for indent\w{0,6}|characters?|indent\w{0,6})|indent\w{0,4} with tabs|spaces,? (?:not|never|no) tabs|no tabs\b|keine tabs", ("<tab>",), tuple(each for each in CODE_FILES if each != "*.go"), ()),
     (r"emojis? in (?:the )?(?:code|source|comments?|logs?|log messages|strings)|emojis? im code", ("<emoji>",), CODE_FILES, ()),
-    (r"(?:floats?|floating[- ]?points?|doubles?|gleitkomma\w*|fließkomma\w*)\b.{0,40}\b(?:money|price\w*|amounts?|currency|geld\w*|preise?|beträge?)"
-     r"|(?:money|prices?|amounts?|geld\w*|beträge?|preise?)\b.{0,40}\b(?:floats?|floating[- ]?points?|doubles?|gleitkomma\w*|fließkomma\w*)",
-     ("float", "double", "Float", "Double", "parseFloat", "f64", "f32", "float64", "REAL"), CODE_FILES,
+    (r"(?:floats?|floating[- ]?points?|doubles?|gleitkomma\w*|fließkomma\w*)\b.{0,60}\b(?:money|price\w*|amounts?|currency|geld\w*|preise?|beträge?)"
+     r"|(?:money|prices?|amounts?|geld\w*|beträge?|preise?)\b.{0,60}\b(?:floats?|floating[- ]?points?|doubles?|gleitkomma\w*|fließkomma\w*)",
+     ("float", "double", "Float", "Double", "parseFloat", "f64", "f32", "float64", "REAL", "t.float", ".to_f"), CODE_FILES,
      ("price", "amount", "money", "total", "cost", "cent", "currency", "fee", "balance", "preis", "betrag", "geld", "tax", "salary")),
     (r"print[- ]statements?|print-?(?:anweisung|ausgabe|aufruf)\w*", ("print()",), _PY, ()),
     (r"console\.?[- ]?logs?|console statements?", ("console.log",), _JS_FILES, ()),
@@ -665,7 +680,7 @@ FOLDERS = frozenset(
     "src app server client frontend backend api web mobile components pages views models controllers routes services middleware handlers domain utils helpers hooks"
     " locales i18n assets styles templates layouts test vendor third_party thirdparty node_modules legacy dist build out target generated gen __generated__ migrations fixtures public static assets infra terraform"
     " deploy deployment k8s charts secrets certs proto protos snapshots golden archive archived deprecated old external extern contrib docs scripts tools tests"
-    " spec examples e2e prod production staging payments billing auth core shared common lib libs packages apps config conf schema".split()
+    " spec specs examples e2e prod production staging payments billing auth core shared common lib libs packages apps config conf schema".split()
 )
 KEPT_FOLDERS = frozenset(
     "vendor third_party thirdparty node_modules legacy dist generated __generated__ secrets archived deprecated k8s terraform".split()
@@ -795,7 +810,7 @@ MANIFESTS_OF: Mapping[str, tuple[str, ...]] = {
         ("rust cargo crates", "Cargo.toml"),
         ("php composer", "composer.json"),
         ("terraform providers", "*.tf"),
-        ("go", "go.mod"),
+        ("go go.mod", "go.mod"),
     )
     for name in names.split()
 }
@@ -807,7 +822,7 @@ MANAGERS_OF: Mapping[str, frozenset[str]] = {
     **dict.fromkeys("ruby gem gems gemfile rails".split(), frozenset({"gem", "bundle"})),
     **dict.fromkeys("rust cargo crates".split(), frozenset({"cargo"})),
     **dict.fromkeys(("php", "composer"), frozenset({"composer"})),
-    "go": frozenset({"go"}),
+    "go": frozenset({"go"}), "go.mod": frozenset({"go"}),
 }
 """Programs that install dependencies of a language."""
 STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
@@ -838,7 +853,7 @@ SAME_FLAGS: Mapping[tuple[str, str], tuple[frozenset[str], ...]] = {
     ("git", "fetch"): (frozenset({"-p", "--prune"}),), ("git", "branch"): (frozenset({"-d", "--delete"}),),
     ("docker", "build"): (frozenset({"-t", "--tag"}), frozenset({"-f", "--file"})),
     ("docker", "run"): (frozenset({"-d", "--detach"}), frozenset({"-v", "--volume"}), frozenset({"-e", "--env"}), frozenset({"-p", "--publish"})),
-    ("docker", "rm"): (frozenset({"-f", "--force"}),), ("docker", "compose"): (frozenset({"-v", "--volumes"}), frozenset({"-d", "--detach"})),
+    ("docker", "rm"): (frozenset({"-f", "--force"}),), ("docker-compose", ""): (frozenset({"-v", "--volumes"}), frozenset({"-d", "--detach"})), ("docker", "compose"): (frozenset({"-v", "--volumes"}), frozenset({"-d", "--detach"})),
     ("docker", "volume"): (frozenset({"-f", "--force"}),), ("helm", ""): (frozenset({"-n", "--namespace"}), frozenset({"-f", "--values"})),
     ("cargo", ""): (frozenset({"-r", "--release"}), frozenset({"-p", "--package"})), ("apt", ""): (frozenset({"-y", "--yes", "--assume-yes"}),),
     ("apt-get", ""): (frozenset({"-y", "--yes", "--assume-yes"}),), ("pip", "install"): (frozenset({"-U", "--upgrade"}), frozenset({"-r", "--requirement"})),

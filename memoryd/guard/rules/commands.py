@@ -8,25 +8,51 @@ from dataclasses import replace
 
 from memoryd.core.checks import MAX_ALSO, MAX_ENTRIES, Check, CheckKind
 from memoryd.guard import vocabulary as v
+from memoryd.guard.code import is_manifest
+from memoryd.guard.evaluate import is_place
 from memoryd.guard.rules.objects import ASSIGNMENT, Kind, Object, Sense, objects_named, text_after, tokenize
 from memoryd.guard.rules.senses import IN_LIST, assign_senses, find_cues, is_wanted
 from memoryd.guard.rules.words import NEGATED, STOP_WORDS, action_meant, entries
 
+_LANGUAGE = r"(?:runtime\s|npm\s|node\s|ruby\s|rails\s|python\s|go\s|golang\s|js\s|external\s|third-party\s|production\s)"
+_NOUN = (
+    r"(?:dependenc(?:y|ies)|packages?|librar(?:y|ies)|deps?|libs?|gems?|crates?|(?:npm|node|go|third-party)\smodules?|third-party\scode"
+    r"|abhängigkeit(?:en)?|pakete?|bibliothek(?:en)?)"
+)
 _DEPENDENCIES = re.compile(
-    r"\bstdlib only\b|\b(?:only the |standard library |stdlib )+(?:only|and nothing else)\b|\bno(?:thing)? (?:but|outside) the (?:standard library|stdlib)\b|\b(?:no|never|don't|do not|avoid|without|kein\w{0,2}|keine|nie|nicht)\b[^.;,]{0,25}\b(?:(?:new|additional|extra|more|further|third-party|neue\w?|weitere\w?|zusätzliche\w?)\s(?:runtime\s|npm\s|python\s|external\s)?(?:dependenc(?:y|ies)|packages|libraries|deps|libs|gems|crates|abhängigkeiten|pakete|bibliotheken)"
-    r"|(?:add|install|pull in|introduc)\w{0,4}\s(?:any\s|new\s|more\s|extra\s|an?\s|npm\s|ruby\s|python\s|go\s){0,3}(?:dependenc(?:y|ies)|packages?|gems?|crates?|deps|libs|libraries|anything))\b(?!\s(?:on|from|globally|with|via|using|in|into|to|for)\b)",
+    r"\bstdlib only\b|\b(?:only the |standard library |stdlib )+(?:only|and nothing else)\b|\bno(?:thing)? (?:but|outside) the (?:standard library|stdlib)\b"
+    r"|\b(?:sticks?|limited|keeps?)\b[^.;,]{0,12}\bto the (?:standard library|stdlib)\b"
+    rf"|\b(?:no|never|don't|do not|avoid|without|kein\w{{0,2}}|keine|nie|nicht)\b[^.;,]{{0,25}}\b(?:(?:new|additional|extra|more|further|third-party|neue\w?|weitere\w?|zusätzliche\w?)\s{_LANGUAGE}{{0,2}}{_NOUN}"
+    rf"|(?:add|install|import|pull in|bring in|introduc)\w{{0,4}}\s(?:any\s|new\s|more\s|extra\s|an?\s|de\s|d'\s|{_LANGUAGE}){{0,3}}(?:{_NOUN}|anything))\b(?!\s(?:on|from|globally|with|via|using|for)\b)",
     re.IGNORECASE,
 )
+_ON_APPROVAL = (
+    r"\b(?:my|me|us|approv\w{1,4}|ask\w{0,3}|permission|ok|okay|sign-?off|consent|mich|mir|meine\w?|rücksprache|absprache|freigabe|erlaubnis)\b"
+)
+_ASKED_BEFORE = re.compile(
+    rf"\b(?:ask|check|talk|clear|tell|frag\w{{0,2}}|sprich)\b[^.;,]{{0,25}}\b(?:before|bevor|first)\b[^.;,]{{0,25}}\b(?:add|install|pull|bring|introduc|hinzufüg)?\w{{0,5}}\s?(?:an?\s|any\s|new\s|eine?\s|neue\s|{_LANGUAGE}){{0,3}}{_NOUN}\b"
+    rf"|\b(?:new|every|each|all|any|neue\w?|jede\w?)\s(?:new\s|neue\w?\s)?{_LANGUAGE}{{0,2}}{_NOUN}\b[^.;]{{0,20}}\b(?:only|must|has to|have to|needs?|requires?|goes?|go|nur|müssen|muss|brauch\w{{1,2}})\b[^.;]{{0,40}}{_ON_APPROVAL}",
+    re.IGNORECASE,
+)
+_ADDS = re.compile(r"\b(?:add|put|hinzufüg|ergänz|schreib|trag)\w{0,4}\b", re.IGNORECASE)
 
 
 def no_new_dependencies(rule: str, named: Sequence[Object]) -> Check | None:
-    """Compile "no new dependencies without asking"."""
-    if not _DEPENDENCIES.search(rule) or any(thing.kind in (Kind.LIBRARY, Kind.COMMAND, Kind.PATH) for thing in named):
+    """Compile "no new dependencies without asking", "every new gem goes through me" and "add nothing to package.json"."""
+    lists = [thing for thing in named if thing.kind is Kind.PATH and is_manifest(thing.text)]
+    added = bool(lists) and NEGATED.search(rule) is not None and _ADDS.search(rule) is not None
+    said = _DEPENDENCIES.search(rule) or _ASKED_BEFORE.search(rule)
+    if not (said or added) or any(thing.kind in (Kind.LIBRARY, Kind.COMMAND) for thing in named):
         return None
-    managers = {program for name in _named_managers(rule) for program in v.MANAGERS_OF.get(name, ())}
-    words = [word for word in v.NEW_DEPENDENCIES if not managers or word.split()[0] in managers]
-    run = Check(CheckKind.COMMAND, words=entries(words), unless=("-r", "--requirement", "-e", "--editable"))
-    written = Check(CheckKind.CONTENT, words=("<dependency>",), files=manifests_named(rule))
+    places = [thing for thing in named if thing.kind is Kind.PATH and thing not in lists]
+    if any(not thing.within or is_place(thing.text) and "/" not in thing.text for thing in places):
+        return None
+    files = manifests_named(" ".join([rule, *(thing.text for thing in lists)]))
+    folders = entries([thing.text for thing in places])
+    programs = {program for name in _named_managers(rule) for program in v.MANAGERS_OF.get(name, ())}
+    words = [word for word in v.NEW_DEPENDENCIES if not programs or word.split()[0] in programs]
+    run = Check(CheckKind.COMMAND, words=entries(words), unless=("-r", "--requirement", "-e", "--editable"), paths=folders)
+    written = Check(CheckKind.CONTENT, words=("<dependency>",), files=files, paths=folders)
     return replace(run, also=(written,))
 
 
@@ -42,10 +68,11 @@ def _named_managers(rule: str) -> list[str]:
     return [
         name
         for name in v.MANIFESTS_OF
-        if re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", low) and (name != "go" or "in go" in low)
+        if re.search(rf"(?<![\w.]){re.escape(name)}(?!\w)", low) and (name != "go" or _ABOUT_GO.search(low))
     ]
 
 
+_ABOUT_GO = re.compile(r"\b(?:in|for) go\b|\bgo[ -](?:code|modules?|packages?|deps|dependenc|libs|librar|services?|sticks?)|\bgo\.mod\b")
 _PINNED = re.compile(
     r"\b(?:pin|pins|pinned|pinning|exact(?:ly)?(?: versions?)?|fixed versions?|fest(?:e|en)? versionen|gepinnt)\b|\b(?:no|never|without|kein\w{0,2}|keine)\s(?:\w{1,12}\s){0,2}(?:version ranges?|ranges?|carets?|tildes?|\^|~)",
     re.IGNORECASE,

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from memoryd.core.checks import MAX_ENTRIES, Check, CheckKind, Form
 from memoryd.guard import vocabulary as v
-from memoryd.guard.rules.objects import Kind, Object
-from memoryd.guard.rules.senses import is_wanted
-from memoryd.guard.rules.words import code_languages, entries, natural_languages
+from memoryd.guard.rules.objects import MEMBER, Kind, Object, Sense, subject_folder, text_after, tokenize
+from memoryd.guard.rules.senses import assign_senses, find_cues, is_wanted
+from memoryd.guard.rules.words import NEGATED, code_languages, entries, natural_languages
 
 _IDENTIFIER = re.compile(r"[A-Za-z_$@#!][\w.$:!@<>*-]{0,60}")
 
@@ -19,7 +19,7 @@ def forbidden_statements(rule: str, statements: Sequence[str], where: Sequence[O
     """Compile a prohibition of statements, which may be run by a client or be written into code."""
     commands = Check(CheckKind.COMMAND, words=entries([command for name in statements for command in v.STATEMENTS[name]]))
     written = [name for name in statements if not v.STATEMENTS[name][0].startswith("redis")]
-    place = _folders([thing for thing in where if thing.within])
+    place = _folders(rule, [thing for thing in where if thing.within])
     if not written or not (
         place or re.search(r"\b(?:migrations?|code|quer(?:y|ies)|sql|scripts?|write|writing|files?)\b", rule, re.IGNORECASE)
     ):
@@ -48,11 +48,15 @@ _IN_CODE = re.compile(
 _OF_TESTS = ("tests/", "test/", "*/tests/*", "*/test/*", "__tests__/", "*/__tests__/*", "spec/", "e2e/")
 
 
-def _folders(where: Sequence[Object]) -> tuple[str, ...]:
-    """Return the places of a check on content. "in tests" means all tests, wherever they are."""
+def _folders(rule: str, where: Sequence[Object]) -> tuple[str, ...]:
+    """Return the places of a check on content. "in tests" means all tests, and "in models" every folder of that name."""
     found: list[str] = []
     for thing in where:
-        found += (*_OF_TESTS, *v.TEST_FILES) if thing.text.lower() in ("tests/", "test/") else (thing.text,)
+        if thing.text.lower() in ("tests/", "test/", "specs/"):
+            found += (*_OF_TESTS, *v.TEST_FILES)
+        else:
+            is_word = thing.text.count("/") == 1 and not text_after(rule, thing).startswith("/")
+            found += (thing.text, f"*/{thing.text}*") if is_word else (thing.text,)
     return entries(found)
 
 
@@ -69,12 +73,17 @@ def forbidden_code(rule: str, bad: Sequence[Object], where: Sequence[Object]) ->
     calls = [thing.text for thing in bad if thing.kind is Kind.CALL]
     libraries = [thing.text for thing in bad if thing.kind is Kind.LIBRARY]
     words = [thing.text for thing in bad if thing.kind is Kind.CODE]
-    place = [thing for thing in where if thing.within and not _INSTEAD_THERE.search(rule[: thing.at])]
+    subject = subject_folder(rule)
+    place = [
+        thing
+        for thing in where
+        if (thing.within or thing.text.rstrip("/") == subject) and not _INSTEAD_THERE.search(rule[: thing.at])
+    ]
     in_code = bool(languages or place or _IN_CODE.search(rule))
     for thing in bad:
         if (
             thing.kind is Kind.UNKNOWN
-            and (in_code or thing.text.lower() in v.WORDS and _is_quoted(rule, thing))
+            and (in_code or thing.text.lower() in v.WORDS and _is_quoted(rule, thing) or MEMBER.fullmatch(thing.text))
             and _IDENTIFIER.fullmatch(thing.text)
             and (_is_quoted(rule, thing) or not _CHANGES_FILES.search(rule))
         ):
@@ -84,18 +93,25 @@ def forbidden_code(rule: str, bad: Sequence[Object], where: Sequence[Object]) ->
         libraries += [name for name in imported if " " not in name]
         if not libraries:
             return None
-    if libraries and not (calls or words) and _KEEPS_VERSION.search(rule):
-        return None  # "don't bump node-fetch" wants the library
+    if libraries and not (calls or words) and (kept := _KEEPS_VERSION.search(rule)):
+        return _no_changes_of(libraries, kept[0]) if NEGATED.search(kept[0]) else None  # which wants the library
     if libraries and not (calls or words):
         stated = languages if _STATES_LANGUAGE.search(rule) else ()
-        return Check(CheckKind.CONTENT, words=entries(libraries), imports=True, files=stated, paths=_folders(place))
+        return Check(CheckKind.CONTENT, words=entries(libraries), imports=True, files=stated, paths=_folders(rule, place))
     if not (calls or words):
         return None
     own = entries([pattern for word in (*calls, *words) for pattern in v.WORDS.get(word.lower().removeprefix("."), ())])
     files = languages if not own or set(languages) & set(own) else entries([*languages, *own])
     if calls and not words:
-        return Check(CheckKind.CONTENT, words=entries(calls), call=True, files=files, paths=_folders(place))
-    return Check(CheckKind.CONTENT, words=entries([*words, *(f"{name}(" for name in calls)]), files=files, paths=_folders(place))
+        return Check(CheckKind.CONTENT, words=entries(calls), call=True, files=files, paths=_folders(rule, place))
+    return Check(CheckKind.CONTENT, words=entries([*words, *(f"{name}(" for name in calls)]), files=files, paths=_folders(rule, place))
+
+
+def _no_changes_of(libraries: Sequence[str], said: str) -> Check:
+    """Compile "never upgrade react" and "don't remove lodash": the commands that do so."""
+    removes = re.search(r"remov|delet|uninstall|drop", said, re.IGNORECASE) is not None
+    commands = v.REMOVED if removes else v.UPGRADED
+    return Check(CheckKind.COMMAND, words=entries([command.format(name) for name in libraries for command in commands]))
 
 
 _KEEPS_VERSION = re.compile(
@@ -118,6 +134,13 @@ def _further_phrases(low: str) -> list[_Phrase]:
     return found
 
 
+def _further_words(rule: str, named: Sequence[Object], words: Sequence[str]) -> list[str]:
+    """Return the words of code that a rule forbids beside a phrase, as in "no `any` casts, no eslint-disable comments"."""
+    assign_senses(rule, named, find_cues(rule, tokenize(rule)))
+    found = [thing.text for thing in named if thing.kind is Kind.CODE and thing.sense is Sense.FORBID]
+    return [text for text in found if v.WORDS.get(text.lower()) and not any(text in word or word in text for word in words)]
+
+
 _STATES_LANGUAGE = re.compile(
     rf"(?:^|\b(?:in|for|im)\s(?:our\s|the\s|new\s|all\s)?|\bfür\s)(?:{'|'.join(re.escape(name) for name in sorted(v.LANGUAGES, key=len, reverse=True) if name[0] != '.' and name != 'c')})(?:\s(?:code|files?|services?|tests?|projects?))?\b[:,]?",
     re.IGNORECASE,
@@ -138,7 +161,7 @@ def phrases_for_code(rule: str, named: Sequence[Object]) -> Check | None:
     for pattern, words, files, near in v.CONTENT_PHRASES:
         said = re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", low)
         if said and not is_wanted(rule, said.start()):
-            place = _folders([thing for thing in named if thing.kind is Kind.PATH and thing.within])
+            place = _folders(rule, [thing for thing in named if thing.kind is Kind.PATH and thing.within])
             languages = code_languages(rule)
             if languages and set(languages) <= set(v.LANGUAGES["sql"]):
                 languages = entries([*files, *languages])  # statements are in other code, too
@@ -147,6 +170,9 @@ def phrases_for_code(rule: str, named: Sequence[Object]) -> Check | None:
                 more = _further_phrases(low)
                 words = tuple(word for other in more for word in other[1] if not word.endswith("()"))
                 files = tuple(dict.fromkeys(name for other in more for name in other[2]))
+                named_too = _further_words(rule, named, words) if files else []
+                words = (*words, *named_too)
+                files = entries([*files, *(name for word in named_too for name in v.WORDS.get(word.lower(), ()))])
             return Check(
                 CheckKind.CONTENT,
                 words=(tuple(calls) or words)[:MAX_ENTRIES],

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 
 from memoryd.guard import vocabulary as v
+from memoryd.guard.code import is_folder
 from memoryd.guard.rules.words import FORBID, NEW_CLAUSE, STOP_WORDS, WANT, WITHIN, code_languages
 
 _TOKEN = re.compile(
@@ -193,7 +194,7 @@ def objects_named(rule: str, tokens: Sequence[Token]) -> list[Object]:
         if kind is Kind.PATH and text.startswith(".") and _is_ending(tokens, at):
             text = f"*{text}"
         if kind in (None, Kind.UNKNOWN, Kind.PATH) and _is_imported(tokens, at):
-            kind, text, used = Kind.LIBRARY, token.text.removesuffix("/"), 1
+            kind, text, used = Kind.LIBRARY, token.text if _is_folder_path(token.text) else token.text.removesuffix("/"), 1
         if kind is not None:
             start = next((back + 1 for back in range(at - 1, max(at - 4, -1), -1) if tokens[back].boundary), max(at - 3, 0))
             within = any(before.low in WITHIN for before in tokens[start:at]) or at == 1 and tokens[0].low == "for"
@@ -204,6 +205,21 @@ def objects_named(rule: str, tokens: Sequence[Token]) -> list[Object]:
             more, clause, at = _further_subcommands(tokens, text, at, clause)
             out += more
     return out
+
+
+# "packages/core must not import from apps/" and "services/ledger: no fmt.Println": the rule is about what is there.
+_SUBJECT_FOLDER = re.compile(
+    r"\W{0,3}(?:(?:please|bitte|for|in|im|inside|within|under|the|code|files|everything|ordner|folder|verzeichnis)\s){0,5}[`'\"]?(?P<folder>(?:[\w@.-]{1,40}/){1,6}[\w@-]{0,40})[`'\"]?"
+    r"(?:\s(?:folder|package|service|app|code|module|ordner|paket)\b)?(?=\s?[:—]|\s-\s|\s(?:only\s|always\s|in code\s)?(?:uses?|nutzt|wird|(?:must|may|should|does|do|can|is|are)(?: not|n't)?|never|cannot|can't|darf)\s"
+    r"(?:\w{1,8}\s)?(?:import\w*|depend\w*|us(?:e|es|ed|ing)|contain\w*|have|has|pull\w*|require\w*|know\w*|run|ausgeführt|verwendet|benutzt|importieren|no\b|not\b|nie\b|kein\w{0,2}\b|yarn|npm|pnpm|bun)|\s(?:uses|nutzt|wird)\s)",
+    re.IGNORECASE,
+)
+
+
+def subject_folder(rule: str) -> str:
+    """Return the folder that a rule begins with as that to which it is limited, or ""."""
+    found = _SUBJECT_FOLDER.match(rule)
+    return found["folder"].rstrip("/") if found and not NOT_A_FILE.match(found["folder"]) else ""
 
 
 _LISTS = frozenset(", / or and nor oder und noch".split())
@@ -252,7 +268,7 @@ _IMPORT_NOUNS = re.compile(
 _PACKAGE = re.compile(r"@?[A-Za-z][\w.-]{1,40}(?:/[\w.-]{1,40}){0,4}/?")
 _OF_IMPORTS = frozenset(
     "another order sorting statements style from only always never cycles paths lines block blocks anything something everything things other new any all more it them this"
-    " that everything private internal types type code files modules packages libraries".split()
+    " that everything private internal types type code files modules packages libraries third-party".split()
 )
 
 
@@ -272,6 +288,11 @@ def _is_imported(tokens: Sequence[Token], at: int) -> bool:
         return True
     following = tokens[tokens.index(token) + 1] if tokens.index(token) + 1 < len(tokens) else None
     return following is not None and (token.quoted or "-" in token.text) and _IMPORT_NOUNS.match(following.text) is not None
+
+
+def _is_folder_path(text: str) -> bool:
+    """Return whether what is imported is a folder of the project, such as `apps/` or `packages/api`, rather than a package."""
+    return is_folder(text) and text.partition("/")[0].lower() not in v.LIBRARIES
 
 
 def _classify(tokens: Sequence[Token], at: int) -> tuple[Kind | None, str, int]:
@@ -420,6 +441,8 @@ def _is_folder(tokens: Sequence[Token], at: int) -> bool:
     if before.low in ("the", "den", "dem", "die", "das", "el", "la", "le") and at > 1:
         before = tokens[at - 2]
     closes = at + 1 == len(tokens) or tokens[at + 1].boundary or tokens[at + 1].low in FORBID | STOP_WORDS | _CHANGE_VERBS
+    if tokens[at].text[0].isupper() and low in v.LANGUAGES:
+        return False  # "in Terraform"
     located = before.low in WITHIN - {"from", "into"} or before.low in _CHANGE_VERBS and low in v.KEPT_FOLDERS
     return low in v.FOLDERS and located and closes
 
@@ -444,6 +467,7 @@ def _names_folder(token: Token, following: Token) -> bool:
 _IDENTIFIER = re.compile(
     r"[a-z][a-z\d]{0,30}(?:_[a-z\d]{1,30}){1,6}|[a-z]{2,20}(?:[A-Z][a-z\d]{1,20}){1,5}|[A-Za-z]\w{0,30}(?:::\w{1,40}){1,5}|[a-z]\w{0,20}\.[A-Z]\w{1,30}"
 )
+MEMBER = re.compile(r"(?!(?:Node|Next|Vue|Nuxt|Express|React|Three|Chart|D3|README|CHANGELOG)\.)[A-Z][A-Za-z]{1,30}\.[a-z][A-Za-z_]{2,30}(?:\.[a-z]\w{2,30})?")  # Time.now
 _QUALIFIED = re.compile(r"(?:[a-z]\w{1,20}\.){2,6}[A-Z]\w{1,40}")  # org.junit.Test
 
 
@@ -467,7 +491,7 @@ def _plain_kind(text: str) -> tuple[Kind | None, str]:
         return Kind.LIBRARY, library
     if _FILE.fullmatch(text) and not NOT_A_FILE.match(text) and low not in v.LANGUAGES and low not in v.WORDS:
         return Kind.PATH, text
-    if low in v.WORDS and low not in v.QUOTED_ONLY or _IDENTIFIER.fullmatch(text):
+    if low in v.WORDS and low not in v.QUOTED_ONLY or _IDENTIFIER.fullmatch(text) or MEMBER.fullmatch(text):
         return Kind.UNKNOWN, text
     return None, ""
 
@@ -607,7 +631,7 @@ def _quoted_kind(text: str) -> Kind:
         return Kind.CALL
     if low in v.WORDS and low not in ("exec", "eval", "sleep"):
         return Kind.CODE
-    if (first in v.PROGRAMS and not text.startswith("export default")) or first.startswith("./") and " " in text:
+    if (first in v.PROGRAMS and not re.match(r"export (?:default|\*|\{|const|type|function|class)", text)) or first.startswith("./") and " " in text:
         return Kind.COMMAND
     if low in v.LIBRARIES:
         return Kind.LIBRARY

@@ -18,7 +18,7 @@ _READS = re.compile(
 _CHANGES = re.compile(
     r"\b(?:touch\w*|edit\w*|chang\w+|modif\w+|writ\w+|delet\w+|remov\w+|mov\w+|overwrit\w+|updat\w+|creat\w+|add|adding|put|alter\w*|generated|read-only|readonly"
     r"|no[- ]touch\w{0,4}|stay\w{0,3}|remain\w{0,3}|business|yours|nichts (?:zu suchen|verloren)|bleib\w{1,2}|read access|ignore|out of|go into|pristine|intact|ändere|off[- ]limits|hands off|by hand|hand-|manual\w{0,4}|manuell\w{0,2}|von hand|renam\w{1,3}|taboo|off-bounds|out of bounds|leave|immutable|sacred|steer clear|anpassen|angepasst|umbenennen|verschieben|anrühr\w{0,2}|alone|untouched|keep (?:out|away|off)|stay (?:out|away|off)|frozen|vendored|mess|anfassen|anrühren|ändern|geändert|bearbeiten"
-    r"|bearbeitet|löschen|gelöscht|finger|hände|schreib\w*|verändern|verändert|unangetastet|unberührt|tabu|ruhe|generiert|anlegen|ändere|rühr\w*|fass\w*|ablegen|commit\w*|fix(?:es|ed|ing|en)?|refactor\w*|reformat\w*|lass|check(?:ed|ing)? in(?:to)?)\b",
+    r"|bearbeitet|löschen|gelöscht|finger|hände|schreib\w*|verändern|verändert|unangetastet|unberührt|tabu|ruhe|generiert|anlegen|ändere|rühr\w*|fass\w*|ablegen|commit\w*|format(?:s|ted|ting)?|fix(?:es|ed|ing|en)?|refactor\w*|reformat\w*|lass|check(?:ed|ing)? in(?:to)?)\b",
     re.IGNORECASE,
 )
 _OUTSIDE_PROJECT = re.compile(
@@ -175,6 +175,8 @@ _GOES_ELSEWHERE = re.compile(
 )
 
 
+# Folders of generated files, which every package of a monorepo may have.
+_OUTPUTS = frozenset("dist/ build/ out/ coverage/ node_modules/ generated/ __generated__/ __snapshots__/ .next/ .turbo/".split())
 _PUTS = re.compile(r"\bput\b", re.IGNORECASE)
 
 
@@ -203,6 +205,7 @@ def forbidden_paths(rule: str, bad: Sequence[Object]) -> Check | None:
     if not reads and all(thing.within for thing in bad if thing.kind is Kind.PATH) and (special := _special_things(rule, bad)):
         files = next((files for pattern, files in v.FILE_KINDS if re.fullmatch(pattern, special, re.IGNORECASE)), ())
         return Check(CheckKind.PATH, paths=entries(paths), files=files, new=New.ONLY) if files else None
+    paths = [each for path in paths for each in ((path, f"*/{path}*") if path in _OUTPUTS else (path,))]
     only_reads = _MAY_READ.search(rule)
     return Check(CheckKind.PATH, paths=entries(paths), access=Access.READ if reads and not only_reads else Access.WRITE)
 

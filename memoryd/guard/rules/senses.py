@@ -29,6 +29,7 @@ _FORBID_PHRASES = re.compile(
     r"|keep (?:it|them) (?:as is|as it is|pristine|intact|unchanged|untouched)|none of your business|not yours|nichts (?:zu suchen|verloren)|(?:bleibt|bleiben) (?:wie|so|unverändert|unangetastet)"
     r"|(?:nobody|no one|no-one) (?:but|except)|only i\b|nur ich\b|read access only|only read access|ignore the (?=.{1,30}\b(?:folder|directory))"
     r"|ban(?:ned)? on|no[- ]go\b|(?:is|are) (?:out|dead|gone|history|over)\b(?! of)|(?:we(?:'ve| have)? )?(?:dropped|ditched|retired|abandoned)\b|no longer|not (?:allowed|permitted|ok|okay|wanted|welcome)"
+    r"|(?:doesn't|does not|don't|won't|will not) (?:get|go|come|belong|fly|ship|live|make it)\b(?= (?:in|into|here|past|anywhere|back|near))|(?:has|have) no (?:place|business)\b|stays? out\b|gehört nicht\b|kommt (?:mir |uns )?nicht\b"
     r"|isn't allowed|aren't allowed|don't (?:even )?think about|forget about|got rid of|without asking|(?:is|are) (?:just |only )?(?:build |codegen |generated )?(?:output|artefacts?|artifacts?)\b(?! of\b| by\b)|comes? (?:straight |only )?from (?:the )?(?:codegen|generator)\b|(?:is|are) sealed\b|(?:is|are) (?:much |far |way )?too slow\b|(?:sind|ist) (?:raus|tabu|verboten|passé)|off[- ]bounds|hands? away|nothing (?:gets|goes|is)",
     re.IGNORECASE,
 )
@@ -245,6 +246,9 @@ _PREDICATE = re.compile(
 )
 
 
+_WITHOUT = re.compile(r"(?:without|ohne)\b", re.IGNORECASE)  # says how, as in "docker compose without the dash"
+
+
 def _is_predicate(rule: str, named: Sequence[Object], cue: Cue) -> bool:
     """Return whether a prohibition is said of what is before it, as in "-lock=false is off limits with terraform"."""
     return _PREDICATE.match(rule, cue.at) is not None and any(
@@ -270,7 +274,7 @@ def assign_senses(rule: str, named: Sequence[Object], cues: Sequence[Cue]) -> No
         for thing in reached:
             thing.sense = cue.sense
         same = [thing for thing in reached if thing.clause == cue.clause and not thing.within]
-        if cue.sense is Sense.FORBID and not same:
+        if cue.sense is Sense.FORBID and not same and not _WITHOUT.match(rule, cue.at):
             _forbid_before(rule, named, cues[:index], cue, reached)
     _assign_contrasts(rule, named)
     for thing in named:
