@@ -259,17 +259,19 @@ _PACKAGE_FOLDERS = frozenset("packages apps services libs modules".split())
 def _imports_folder(folder: str, line: str, path: str) -> bool:
     """Return whether a line imports from a folder of the project, by a relative path or by the name of a package there."""
     wanted = folder.strip("/")
-    first, _, last = wanted.rpartition("/")
-    for found in _SPECIFIER.findall(line):
-        if found.startswith("."):
-            whole = posixpath.normpath(posixpath.join(posixpath.dirname(path), found))
-            if f"{whole}/".startswith(f"{wanted}/") or found.startswith("../") and "/" not in wanted and f"/{wanted}/" in f"/{whole}":
-                return True
-        elif f"/{wanted}/" in f"/{found}/" if "/" in wanted else f"/{wanted}/" in f"/{found}":
-            return True
-        elif first in _PACKAGE_FOLDERS and re.match(rf"@[\w-]{{1,60}}/{re.escape(last)}(?:/|$)", found):
-            return True
-    return False
+    return any(_is_in_folder(found, wanted, path) for found in _SPECIFIER.findall(line))
+
+
+def _is_in_folder(specifier: str, folder: str, path: str) -> bool:
+    """Return whether what a file imports is in a folder, seen from that file."""
+    if specifier.startswith("."):
+        whole = posixpath.normpath(posixpath.join(posixpath.dirname(path), specifier))
+        climbs = specifier.startswith("../") and "/" not in folder  # such a folder may be in each package
+        return f"{whole}/".startswith(f"{folder}/") or climbs and f"/{folder}/" in f"/{whole}"
+    if f"/{folder}/" in f"/{specifier}{'/' if '/' in folder else ''}":
+        return True
+    first, _, last = folder.rpartition("/")
+    return first in _PACKAGE_FOLDERS and re.match(rf"@[\w-]{{1,60}}/{re.escape(last)}(?:/|$)", specifier) is not None
 
 
 def is_folder(library: str) -> bool:
@@ -323,7 +325,7 @@ def _named_in(name: str, text: str, path: str) -> int:
 
 def may_contain(text: str, word: str) -> bool:
     """Return whether a text may contain a word of a check. It is cheaper than counting the word."""
-    return word.startswith("<") or word in text or (_is_statement(word) and word.lower() in text.lower())
+    return word.startswith("<") or word.removesuffix("*") in text or (_is_statement(word) and word.lower() in text.lower())
 
 
 @lru_cache(maxsize=2_000)
@@ -345,6 +347,6 @@ def count_piece(text: str, word: str, path: str) -> int | None:
     if _is_statement(word):
         parts = r"\s{1,5}".join(map(re.escape, word.split()))
         return len(re.findall(rf"(?<!\w){parts}(?!\w)", code_words(text, path, strings=True), re.IGNORECASE))
-    if "://" in word or word[:1] in "\"'#" or word.startswith("data-"):
+    if "://" in word or word[:1] in "\"'#" or re.fullmatch(r"[\d./]{5,20}", word) or word.startswith("data-"):
         return code_words(text, path, strings=True).count(word)
     return None

@@ -37,7 +37,19 @@ from memoryd.guard.rules.commands import (
 from memoryd.guard.rules.companions import is_conditional, step_at_end, step_before
 from memoryd.guard.rules.content import forbidden_code, forbidden_statements, language_of_comments, phrases_for_code
 from memoryd.guard.rules.messages import commit_message
-from memoryd.guard.rules.objects import NOT_A_FILE, PROGRAM_PATH, Kind, Object, Sense, Token, objects_named, programs_by_shape, subject_folder, tokenize
+from memoryd.guard.rules.objects import (
+    NOT_A_FILE,
+    PROGRAM_PATH,
+    Kind,
+    Object,
+    Sense,
+    Token,
+    objects_named,
+    packages_by_verb,
+    programs_by_shape,
+    subject_folder,
+    tokenize,
+)
 from memoryd.guard.rules.paths import (
     changed_by_tool_only,
     files_by_kind,
@@ -54,7 +66,8 @@ from memoryd.guard.rules.words import NEGATED, entries
 MAX_RULE = 600  # Characters. A longer text is a document rather than a rule.
 _QUOTES = str.maketrans({"“": '"', "”": '"', "„": '"', "«": '"', "»": '"', "‘": "'", "’": "'", "´": "'", "–": "—"})
 _COMPOUND = re.compile(
-    r"(?<![\w-])(\w[\w-]{0,40})-(?=(?:dateien?|files?|ordner\w?|folders?|verzeichnis\w{0,2}|branch(?:es)?)\b)", re.IGNORECASE
+    r"(?<![\w-])(?!filter-)(\w[\w-]{0,40})-(?=(?:dateien?|files?|ordner\w?|folders?|verzeichnis\w{0,2}|branch(?:es)?)\b)",
+    re.IGNORECASE,
 )
 _CONTRACTED = re.compile(r"\b(do|does|did|is|are|was|ca|wo|should|must|would)nt\b", re.IGNORECASE)
 
@@ -154,7 +167,7 @@ _IN_FOLDER = re.compile(
 def _in_named_folder(check: Check, rule: str) -> Check:
     """Limit a check on commands to the folder that its rule names, as in "in apps/web never use npm"."""
     found, subject = _IN_FOLDER.search(rule), subject_folder(rule)
-    if check.paths or check.kind not in (CheckKind.COMMAND, CheckKind.COMPANION) or _EXCLUDED.search(rule):
+    if check.paths or check.kind in (CheckKind.PATH, CheckKind.CONTENT) or _EXCLUDED.search(rule):
         return check
     if not (found or subject):
         return check
@@ -162,13 +175,19 @@ def _in_named_folder(check: Check, rule: str) -> Check:
     opens = bool(subject) or found is not None and not rule[: found.start()].strip()
     if NOT_A_FILE.match(folder) or re.search(r"\.\w{1,5}$", folder) or any(folder.rstrip("/") in word for word in check.words):
         return check
-    if check.kind is CheckKind.COMPANION and not opens:
+    after_action = found is not None and _ACTION_BEFORE.search(rule[: found.start()])
+    if check.kind is not CheckKind.COMMAND and not (opens or after_action):
         return check  # "run make lint in web/ before each commit": the step is there, not the commit
-    if check.branch or any(word.startswith(("git commit", "git push", "git add")) for word in check.words) and not opens:
+    if (
+        check.branch
+        or any(word.startswith(("git commit", "git push", "git add")) for word in check.words)
+        and not (opens or after_action)
+    ):
         return check
     return replace(check, paths=(f"{folder.rstrip('/')}/",), also=tuple(_in_named_folder(each, rule) for each in check.also))
 
 
+_ACTION_BEFORE = re.compile(r"\b(?:commit|push|tag|merg|releas|deploy)\w{0,4}\s?$", re.IGNORECASE)
 _EXCLUDED = re.compile(r"\b(?:outside|except|not|only|außerhalb|nur|nicht)\s(?:of\s|in\s|inside\s|under\s|in\s)", re.IGNORECASE)
 
 
@@ -245,14 +264,20 @@ _EXCEPTION = re.compile(
 )  # fmt: skip
 
 
+def _objects_of(rule: str, tokens: Sequence[Token]) -> list[Object]:
+    """Return what a rule names. What is upgraded in "never bump rails" is a library, and no program that is run."""
+    named = objects_named(rule, tokens)
+    for thing in named:
+        if thing.kind is Kind.COMMAND and " " not in thing.text and _CHANGES_VERSION.search(rule[: thing.at]):
+            thing.kind = Kind.LIBRARY
+    every = sorted([*named, *packages_by_verb(tokens, named)], key=lambda thing: thing.at)
+    return [thing for thing in every if not _is_surrounding(rule, thing)]
+
+
 def _general(rule: str) -> Check | None:
     """Compile a rule that forbids or requires what it names."""
     tokens = tokenize(rule)
-    named, cues = objects_named(rule, tokens), find_cues(rule, tokens)
-    for thing in named:
-        if thing.kind is Kind.COMMAND and " " not in thing.text and _CHANGES_VERSION.search(rule[: thing.at]):
-            thing.kind = Kind.LIBRARY  # "never bump rails"
-    named = [thing for thing in named if not _is_surrounding(rule, thing)]
+    named, cues = _objects_of(rule, tokens), find_cues(rule, tokens)
     forbids = any(cue.sense is Sense.FORBID for cue in cues) or REPLACES.search(rule) is not None
     if check := _of_one_subject(rule, named, forbids) or only_read(rule, named) or only_through(rule, named):
         return check
@@ -267,7 +292,7 @@ def _general(rule: str) -> Check | None:
     if statements := [thing.text for thing in bad if thing.kind is Kind.STATEMENT]:
         return forbidden_statements(rule, statements, where)
     if bad:
-        return _forbidden(rule, bad, where, instead)
+        return _forbidden(rule, bad, where, instead, [thing.text for thing in wanted])
     if check := changed_by_tool_only(rule, named):
         return check
     if forbids and (check := nothing_outside_project(rule) or files_by_kind(rule)):
@@ -282,14 +307,19 @@ def _general(rule: str) -> Check | None:
 
 
 _CHANGES_VERSION = re.compile(
-    r"\b(?:bump|upgrad\w{1,3}|downgrad\w{1,3}|updat\w{1,3}|uninstall\w{0,3}|aktualisier\w{0,2})\s(?:the\s|our\s)?[`'\"]?$", re.IGNORECASE
+    r"\b(?:add(?:ing)?|bump|upgrad\w{1,3}|downgrad\w{1,3}|updat\w{1,3}|uninstall\w{0,3}|aktualisier\w{0,2})\s(?:the\s|our\s)?[`'\"]?$",
+    re.IGNORECASE,
 )
 
 
 def _is_surrounding(rule: str, thing: Object) -> bool:
     """Return whether a program is only where something is done, as in "no Time.now in Rails"."""
-    alone = thing.kind is Kind.COMMAND and thing.text.lower() in v.LANGUAGES
-    return alone and re.search(r"\b(?:in|within|inside)\s(?:the\s|our\s)?$", rule[: thing.at], re.IGNORECASE) is not None
+    if thing.kind is not Kind.COMMAND or " " in thing.text:
+        return False
+    if re.search(r"\bno\s(?:[\w-]{2,20}\s){2,4}(?:with|via|using|from)\s$", rule[: thing.at], re.IGNORECASE):
+        return True  # "no force installs with npm"
+    within = re.search(r"\b(?:in|within|inside)\s(?:the\s|our\s)?$", rule[: thing.at], re.IGNORECASE)
+    return thing.text.lower() in v.LANGUAGES and within is not None
 
 
 def _replaces_command(thing: Object) -> bool:
@@ -320,11 +350,14 @@ def _unknown_programs(rule: str, tokens: Sequence[Token], named: Sequence[Object
     return forbidden_commands(rule, bad, instead) if bad else None
 
 
-def _forbidden(rule: str, bad: Sequence[Object], where: Sequence[Object], instead: str) -> Check | None:
+def _forbidden(rule: str, bad: Sequence[Object], where: Sequence[Object], instead: str, wanted: Sequence[str]) -> Check | None:
     """Compile a prohibition of scripts, code, commands or paths. One of commands and code has a check for each."""
     if check := forbidden_scripts(rule, bad):
         return check
     written, run = forbidden_code(rule, bad, where), forbidden_commands(rule, bad, instead)
+    if written and written.imports:
+        longer = [name for name in wanted if any(name.startswith(f"{word}-") for word in written.words)]
+        written = replace(written, unless=entries([*written.unless, *longer]))  # lodash-es
     if written and run and not written.imports and not written.also and not run.also:
         return replace(run, also=(written,))
     return written or run or forbidden_paths(rule, bad)

@@ -382,15 +382,10 @@ def runs(command: ShellCommand, wanted: str) -> bool:
         return False
     if _program(words[0]) in _CLIENTS and len(pattern) > 1 and pattern[1].isupper() and not pattern[1].startswith("-"):
         return _executes(command, " ".join(pattern[1:]))
-    if (
-        not _HELP.isdisjoint(words[1:])
-        and _HELP.isdisjoint(pattern)
-        and (_program(words[0]) not in _CLIENTS or "--help" in words)
-    ):
+    if _asks_for_help(words, pattern):
         return False
-    if any(not value.startswith("-") for flag, value in itertools.pairwise(pattern) if flag.startswith("-")):
-        words = _with_split_values(words)
-        command = replace(command, words=words)
+    words = _with_split_values(words, pattern)
+    command = command if words == command.words else replace(command, words=words)
     arguments = _arguments(words)
     if _program(words[0]) == "chmod":
         arguments = [word.lstrip("0") or word if word.isdigit() else word for word in arguments]
@@ -406,8 +401,16 @@ def runs(command: ShellCommand, wanted: str) -> bool:
     return all(flag in meant or _has_flag(command, flag) for flag in flags)
 
 
-def _with_split_values(words: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the words with `--network=host` as `--network host`, as a check has it."""
+def _asks_for_help(words: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Return whether a call only shows its help or version. For clients of databases, `-h` is the host."""
+    asks = not _HELP.isdisjoint(words[1:]) and _HELP.isdisjoint(pattern)
+    return asks and (_program(words[0]) not in _CLIENTS or "--help" in words)
+
+
+def _with_split_values(words: tuple[str, ...], pattern: Sequence[str]) -> tuple[str, ...]:
+    """Return the words with `--network=host` as `--network host`, if a check has an option with a value in that form."""
+    if not any(flag.startswith("-") and not value.startswith("-") for flag, value in itertools.pairwise(pattern)):
+        return words
     return tuple(part for word in words for part in (word.split("=", 1) if word.startswith("-") else (word,)))
 
 
@@ -884,7 +887,7 @@ def _created_by(command: ShellCommand) -> Iterator[str]:
     """Yield the changed files that the command may create."""
     yield from command.writes
     program, arguments = command.program, [word for word in command.words[1:] if not word.startswith("-")]
-    if program in ("touch", "tee"):
+    if program in ("touch", "tee", "mkdir"):
         yield from arguments
     elif program in _DOWNLOADS or program in _INTERPRETERS:
         yield from _changed_arguments(command)
@@ -1129,7 +1132,7 @@ def _content(check: Check, call: ToolCall) -> Result:
         if word and (violated := _violated(check, f"{word} in {path}", f"{word} in {place}")):
             return violated
     for command in _installing(check, call) if check.imports else ():
-        library = next((word for word in check.words if _installs(command, word)), "")
+        library = next((word for word in check.words if _installs(command, word, check.unless)), "")
         if library and (violated := _violated(check, " ".join(command.words), f"install {library}")):
             return violated
     return OBEYED if applies else NOTHING
@@ -1194,12 +1197,14 @@ _INSTALLS = (
 _OF_SYSTEM = frozenset("apt apt-get dnf yum apk brew".split())
 
 
-def _installs(command: ShellCommand, library: str) -> bool:
+def _installs(command: ShellCommand, library: str, unless: Sequence[str] = ()) -> bool:
     words = _module(command.words)
     arguments = _arguments(words) if words and _program(words[0]) in INSTALLERS else []
     if not any(arguments[: len(start)] == start for start in _INSTALLS):
         return False
-    names = {name.lower() for known in names_of_library(library) for name in (known, f"{known}-es", f"@types/{known}")}
+    names = {name.lower() for known in names_of_library(library) for name in (known, f"{known}-es", f"@types/{known}")} - set(
+        unless
+    )
     program = _program(words[0])
     options = [word.partition("=")[2] for word in words if word.startswith("--requires=")] if program == "conan" else []
     found = [re.split(r"(?<=.)[@=<>~!\[]", word)[0].lower() for word in (*arguments[1:], *options)]
@@ -1207,7 +1212,13 @@ def _installs(command: ShellCommand, library: str) -> bool:
         found = [name.partition("/")[0] for name in found]
     if program in _OF_SYSTEM:  # libboost-all-dev
         return any(re.match(rf"(?:lib|python3-|ruby-)?{re.escape(known)}\d*(?:-|$)", name) for name in found for known in names)
-    return any(name in names or program in ("go", "composer") and not names.isdisjoint(name.split("/")) for name in found)
+    return any(
+        name in names
+        or name.partition("/")[0] == f"@{library.lower()}"
+        or program in ("go", "composer")
+        and not names.isdisjoint(name.split("/"))
+        for name in found
+    )
 
 
 def edited(call: ToolCall) -> Iterator[tuple[str, str, str]]:
@@ -1252,9 +1263,8 @@ def _edited_by_sed(command: ShellCommand) -> Iterator[tuple[str, str, str]]:
     scripts, files = _scripts_of_sed(command.words[1:])
     for script in scripts:
         plain = _ADDRESS.sub("", script, count=1)[:MAX_SCRIPT]
-        changes = [(match[3], match[2]) for match in _SUBSTITUTION.finditer(plain)]
-        if not changes and (found := _INSERTION.match(script)):
-            changes = [(found[1], "")]
+        found = _INSERTION.match(script)  # its text may look like a substitution
+        changes = [(found[1], "")] if found else [(match[3], match[2]) for match in _SUBSTITUTION.finditer(plain)]
         yield from ((target, new, old) for target in files for new, old in changes)
 
 
@@ -1283,17 +1293,30 @@ def _count(check: Check, text: str, word: str, path: str) -> int:
     if (found := count_piece(_near(check, text), word, path)) is not None:
         return found
     is_flag = word.startswith("-")
-    code = text if word.lower().startswith(IN_COMMENTS) else code_words(text, path, strings="://" in word or is_flag)
+    code = (
+        text
+        if word.lower().startswith(IN_COMMENTS)
+        else code_words(text, path, strings="://" in word or is_flag or "-" in word and path.endswith(".tf"))
+    )
     code = _near(check, code)
     if is_flag:
         return len(re.findall(rf"(?<![\w-]){re.escape(word)}(?![\w-])", code))
+    if re.fullmatch(r"[\w.]+\*", word):  # `fmt.Print*`
+        return len(re.findall(rf"(?<![\w.]){re.escape(word[:-1])}", code))
     if re.fullmatch(r"[\w.]+", word):
         after = r"\s{0,8}\(" if check.call else r"(?!\w)"
-        is_method = check.call and f".{word}()" in METHODS or _IN_CAMEL_CASE.fullmatch(word) or _HAS_PARTS.fullmatch(word) and word.lower() not in METHODS
         # window.console.log also counts as console.log, and a name that begins with a dot is a method of anything.
-        before = "" if word.startswith(".") else r"(?<!\w)" if "." in word or is_method else r"(?<![\w.])"
+        before = "" if word.startswith(".") else r"(?<!\w)" if "." in word or _is_member(check, word) else r"(?<![\w.])"
         return len(re.findall(rf"{before}{re.escape(word)}{after}", code))
     return code.count(word)
+
+
+def _is_member(check: Check, word: str) -> bool:
+    """Return whether a word may be what an object has, so that it counts after a dot, too."""
+    if check.call and f".{word}()" in METHODS or _IN_CAMEL_CASE.fullmatch(word):
+        return True
+    known = METHODS.get(word.lower())
+    return _HAS_PARTS.fullmatch(word) is not None and (known is None or "*.rb" in known)
 
 
 _HAS_PARTS = re.compile(r"[a-z][a-z\d]*(?:_[a-z\d]+)+")  # such as find_by_sql, which is called on anything

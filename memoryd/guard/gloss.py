@@ -27,10 +27,16 @@ _EAST = _table(
     하지 마세요|하지마세요|하지 마|하지마|하지 말 것|하지 말아|쓰지 마세요|쓰지 마|쓰지 말고|지 마세요|지 말 것|지 마|지 말고|금지 = forbidden
     ではなく|じゃなくて|じゃなく|の代わりに|대신 = forbidden ,
     一律|始终|总是|必须|务必|一定要|只能|只|仅|必ず|常に|のみ|だけ|항상|반드시|꼭 = always
+    未经我同意|没有我的同意|未经允许 = without asking
+    新包|新的包|新软件包 = new packages
+    文件名|ファイル名|파일 이름|파일명 = file names
     第三方库|第三方包 = third-party libraries
     依赖项|依赖包|依赖库|依赖|依存関係|依存ライブラリ|의존성 = dependencies
     添加|增加|新增|加入|追加|추가 = add
     新的|新しい|새로운 = new
+    不允许|不得使用 = never
+    升级|アップグレード|업그레이드 = upgrade
+    类型|型の|타입 = type
     使用|请用|改用|用|使って|使う|使い|利用|사용|쓰세요|써 = use
     安装|インストール|설치 = install
     推送|プッシュ|푸시 = push
@@ -108,7 +114,7 @@ _OTHER_EAST = re.compile(f"[{EASTERN}]{{1,200}}")
 _WEST = _table(
     """
     jamás|jamas|nunca|ninguna|ninguno|ningún|nada de|prohibido|prohibida|está prohibido|evita|jamais|proibido|interdit|interdite|ne pas|mai|vietato|non|nooit|niet|geen|никогда|нельзя|запрещено|не|nigdy|nie wolno|zabronione|asla|aldrig|inte|ikke = never
-    niente|nessun|nessuna|nessuno|evitare|evitate|éviter|évitez|evite|evitar|vermijd|unikaj|unngå|undvik|undgå|aldri|nikdy|nepoužívej|nepoužívat|älä|koskaan|kullanma|ніколи|не використовуй|не використовувати|избегай|jamás|никаких|żadnych|żaden|ingen|inga|inget|ei saa = never
+    niente|nessun|nessuna|nessuno|evitare|evitate|éviter|évitez|evite|evitar|vermijd|unikaj|unngå|undvik|undgå|aldri|nikdy|nepoužívej|nepoužívat|älä|koskaan|kullanma|ніколи|не використовуй|не використовувати|избегай|jamás|никаких|никакого|никакой|żadnych|żaden|ingen|inga|inget|ei saa = never
     plutôt que|al posto di|al posto del|anziché|invece del|invece della|a favor de|ao invés de|istället för|zamiast|замість|místo|sijaan|yerine|en lugar del|en vez del|in plaats van = instead of
     doit|doivent|devono|deve|devem|debe|deben|hay que|tem que|tem de|bisogna|moet|moeten|musi|muszą|trzeba|należy|należy|måste|ska|skal|må|muss|нужно|надо|должен|должны|должна|обязательно|треба|musí|pitää = must
     endast|bara|kun|bare|pouze|vain|sadece|тільки|лише|wyłącznie|исключительно = only
@@ -124,6 +130,8 @@ _WEST = _table(
     номера задачи|номером задачи|номер задачи|номера тикета = ticket number
     например|por ejemplo|par exemple|per esempio = e.g.
     нужен|нужна|нужны = needs
+    обновляй|обновлять|обновляйте|actualices|actualizar|actualiza|actualise|actualiser|atualize|atualizar|aggiornare|aggiorna = update
+    depuis|desde|из = from
     fijadas|fijados|épinglées|закреплены|зафиксированы = pinned
     rangos|диапазонов|диапазоны|intervalles = ranges
     dependencia|dependencias|dépendance|dépendances|dependência|dependências|dipendenza|dipendenze|зависимость|зависимости|зависимостей|zależności = dependencies
@@ -132,7 +140,7 @@ _WEST = _table(
     gema|gemas|гем|гемы|гемов = gems
     biblioteca|bibliotecas|librería|librerías|bibliothèque|bibliothèques|libreria|librerie|библиотеку|библиотеки|библиотек = libraries
     через меня|через нас = through me
-    без спроса|не спросив|без моего согласия|без согласования|sin preguntar|sin preguntarme|sans demander|sans me demander|sem perguntar|senza chiedere = without asking
+    sans mon accord|sans mon autorisation|sin mi permiso|sem minha permissão|без спроса|не спросив|без моего согласия|без согласования|sin preguntar|sin preguntarme|sans demander|sans me demander|sem perguntar|senza chiedere = without asking
     ni siquiera|même pas|nem sequer|nemmeno|даже не = nor
     ajoute|ajoutez|ajouter|agregues|agregar|agrega|añadas|añadir|añade|adicione|adicionar|aggiungere|aggiungi|toevoegen|voeg|dodawaj|добавляй|добавлять|legg til|lägg till = add
     лежат|находятся|хранятся|met|mettons|ponemos|guardamos|кладём|кладем|mets|metti|mettere|pon|poner|ponga|ponlo|va|van|vont|vanno|ficam|fica|zet|plaats|leg|umieszczaj|клади|класть|положи|lägg|legg = put
@@ -177,7 +185,7 @@ _WEST = _table(
     borres|borrar|elimines|eliminar|supprimez|supprimer|apague|apagar|cancellare|verwijder|удаляй|удалять|usuwaj = delete
     leas|leer|abras|lisez|lire|ouvrir|leia|ler|abrir|leggere|lees|читай|читать|czytaj = read
     ejecutes|ejecutar|ejecuta|corre|exécutez|exécuter|lance|lancer|lancez|execute|executar|rode|rodar|esegui|eseguire|voer|draai|запускай|запускать|запусти|uruchamiaj|kör = run
-    instales|instalar|installez|installer|instale|instalar|installare|устанавливай = install
+    installe|installes|instales|instalar|installez|installer|instale|instalar|installare|устанавливай = install
     создавай|создавать|crée|crees|crear|crea|créez|créer|crie|criar|creare|maak|создавай|twórz = create
     archivos nuevos|nuevos archivos|nouveaux fichiers|nouveau fichier|novos arquivos|arquivos novos|nuovi file|nieuwe bestanden = new files
     raíz del proyecto|la raíz|racine du projet|la racine|racine du dépôt|raiz do projeto|a raiz|radice del progetto|hoofdmap = project root
@@ -186,6 +194,9 @@ _WEST = _table(
     mensajes de commit|messages de commit|mensagens de commit|messaggi di commit = commit messages
     directamente|directement|diretamente|direttamente = directly
     generado|generados|généré|générés|gerado|gerados|generato|generati = generated
+    noms de fichiers|noms des fichiers|nombres de archivos|nombres de archivo|nombres de los archivos|nomes de arquivos|nomi dei file|имена файлов|названия файлов|bestandsnamen = file names
+    nombra los archivos|nommez les fichiers|nomme les fichiers|называй файлы = file names
+    archivos de prueba|archivos de test|ficheros de test|fichiers de test|fichiers de tests|arquivos de teste|file di test|тестовые файлы = test files
     archivos|ficheros|fichiers|arquivos|bestanden = files
     poner|pongas|mettre|mettez|colocar|coloque = put
     imágenes|imagens|immagini|afbeeldingen|obrazy|obrazki|изображения|картинки|bilder|obrázky = images
@@ -257,15 +268,22 @@ def _outside_code(rule: str, render: Callable[[str], str]) -> str:
 _ENDS_WITH_DENIAL = re.compile(r"(編集|変更|修正|実行|使用|コミット|プッシュ|削除)しない(?=\s?[.,;]|\s?$)")
 
 
+# "packages/core 里禁止": the word for "in" follows the folder.
+_PLACE_EAST = re.compile(
+    r"(?<![\w./@在于从到往-])(?<![在于从到往] )(?<!import )(?<!导入 )([A-Za-z@][\w@.-]{0,40}/[\w@./-]{0,60})\s?(?:里面|里的代码|里|内|の中で)(?!的)"
+)
+
+
 def _eastern(text: str) -> str:
     text = _ENDS_WITH_DENIAL.sub(r"\1しないこと", text)
+    text = _PLACE_EAST.sub(r" in \1 ", text)
     text = _BEFORE_EAST.sub(r" before \1, ", text)
     text = _EAST_WORD.sub(lambda match: f" {_EAST[match[0]]} ", text)
     return re.sub(r"[ \t]{1,20}(?=[.,;:](?:\s|$))", "", re.sub(r"[ \t]{2,20}", " ", _OTHER_EAST.sub(" ", text)))
 
 
 # "N'ajoute jamais": French denies on both sides of the verb.
-_AROUND_VERB = re.compile(r"(?<![\w'])(?:n'\s|ne\s)(?P<verb>[a-zà-ÿ]{2,20})\s(?:jamais|pas|plus)(?!\w)", re.IGNORECASE)
+_AROUND_VERB = re.compile(r"(?<![\w'])(?:n'\s|ne\s)(?P<verb>[a-zà-ÿ]{2,20})\s(?:jamais|pas|plus|aucune?)(?!\w)", re.IGNORECASE)
 
 
 def _western(text: str) -> str:

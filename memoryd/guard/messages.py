@@ -126,7 +126,7 @@ def _has_word(text: str, word: str) -> bool:
     """Return whether a text contains a word. A word of letters only is none within a longer one."""
     if not re.fullmatch(r"[a-z]{1,12}", word):
         return word in text
-    return re.search(rf"(?<![a-z]){word}(?![a-z])", text) is not None
+    return re.search(rf"(?<![a-z./]){word}(?![a-z]|\.\w|/)", text) is not None  # not in the name of a file
 
 
 def _has_body(message: str) -> bool:
@@ -138,7 +138,7 @@ def _has_body(message: str) -> bool:
 def _has_ticket(check: Check, text: str) -> bool:
     pattern = _ticket(check.example)
     if check.form is Form.TICKET:
-        return re.match(rf"(?:[\w-]{{1,20}}(?:\([^)\n]{{1,40}}\))?!?: )?[\[(]?(?:{pattern})", text) is not None
+        return re.match(rf"[\[(]?(?:{pattern})", text) is not None
     return re.search(rf"(?<![\w-])(?:{pattern})", text) is not None
 
 

@@ -91,7 +91,7 @@ SUBCOMMANDS: Mapping[str, frozenset[str]] = {
     name: frozenset(words.split())
     for name, words in {
         "git": "push pull commit merge rebase reset checkout switch restore stash add rm mv clean fetch clone branch tag cherry-pick"
-        " revert config filter-branch gc worktree submodule bisect am apply init remote log diff status",
+        " revert config filter-branch filter-repo reflog update-ref prune lfs gc worktree submodule bisect am apply init remote log diff status",
         "npm": "install i ci run test publish start exec audit fix update uninstall link version login add",
         "pnpm": "install i run test publish dlx exec add update remove audit",
         "yarn": "install add run test publish dlx exec upgrade remove global",
@@ -100,16 +100,16 @@ SUBCOMMANDS: Mapping[str, frozenset[str]] = {
         "uv": "add sync run pip lock tool remove venv",
         "poetry": "add install run lock update publish build remove",
         "conda": "install create update remove env",
-        "docker": "scan build run push pull compose system rm rmi exec prune image container volume network stop kill up down login",
+        "docker": "config scan build run push pull compose system rm rmi exec prune image container volume network stop kill up down login",
         "docker-compose": "up down build run rm",
         "kubectl": "apply delete exec edit scale rollout patch drain port-forward create replace diff rollout cordon taint label set run cp",
         "helm": "install upgrade uninstall rollback delete",
         "terraform": "apply destroy plan init import state taint",
         "tofu": "apply destroy plan init",
         "cargo": "build test publish run install clippy fmt update check add",
-        "go": "build test run get install mod generate vet fmt",
+        "go": "build test run get install mod generate vet fmt tidy vendor tool work",
         "gh": "pr issue release repo merge create",
-        "rails": "db:migrate db:drop db:reset console server generate destroy",
+        "rails": "db:migrate db:drop db:reset console server generate destroy new runner routes c d g s",
         "prisma": "migrate db generate reset deploy push",
         "alembic": "upgrade downgrade revision",
         "aws": "s3 ec2 rm delete",
@@ -192,6 +192,11 @@ PHRASES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"amend(?:ing|ed|s)?(?: \w+){0,2}", ("git commit --amend",)),
     (r"interactive(?:ly)? rebas(?:e|es|ing)|rebas(?:e|ing) interactively", ("git rebase -i",)),
     (r"(?<!interactive )(?<!interactively )rebas(?:e|es|ing|en)(?! interactively)", ("git rebase",)),
+    (r"(?:in |the )?watch[- ]?mode", ("* --watch", "* --watchAll", "vitest watch", "vitest dev")),
+    (
+        r"force[- ]installs?|force[- ]installing",
+        ("npm install --force", "pnpm install --force", "pnpm add --force", "npm ci --force", "yarn install --force"),
+    ),
     (r"stash(?:es|ing|en)?", ("git stash",)),
     (r"cherry-?pick(?:s|ing)?", ("git cherry-pick",)),
     (r"git add (?:-A|\.|--all)|(?:stage|add) (?:everything|all files)", ("git add -A", "git add .")),
@@ -234,6 +239,10 @@ PHRASES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         r"delet\w{1,3} (?:any |my |the )?branches(?! (?:on|from|at) )",
         ("git branch -D", "git branch -d", "git push --delete", "gh api DELETE *refs/heads*"),
+    ),
+    (
+        r"clos(?:e|es|ing) (?:any |the |my )?(?:prs?|(?:pull|merge) requests?|issues?|tickets?)(?: (?:or|and) (?:prs?|(?:pull|merge) requests?|issues?))?",
+        ("gh pr close", "gh issue close", "glab mr close", "glab issue close"),
     ),
     (r"merg(?:e|es|ing) (?:any |the |my |your )?(?:prs?|mrs?|(?:pull|merge) requests?)", ("gh pr merge", "glab mr merge")),
     (
@@ -297,7 +306,8 @@ PHRASES: tuple[tuple[str, tuple[str, ...]], ...] = (
         ("git reset --hard", "git checkout .", "git restore .", "git clean", "git stash drop"),
     ),
     (
-        r"(?:upgrad|updat|bump)\w{1,3} (?:the |any |our )*(?:dependenc(?:y|ies)|packages|deps|libraries)",
+        r"(?:upgrad|updat|bump)\w{1,3} (?:the |any |our )*(?:dependenc(?:y|ies)|packages|deps|libraries)"
+        r"|(?:dependencies|packages|deps|libraries|gems)\b[^.;]{0,40}\b(?:never|don't|do not|nobody) (?:upgrade|update|bump)s?\b(?: (?:them|it))?(?= ?$| ?[.,;])",
         (
             "npm update",
             "npm upgrade",
@@ -424,6 +434,11 @@ OTHER_FORMS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"(terraform|tofu) destroy", (r"\1 apply -destroy",)),
     (r"rails (?=[a-z_]+:[a-z_:]+)", ("rake ",)),
     (r"rake (?=db:[a-z_:]+)", ("rails ",)),
+    (r"pnpm update", ("pnpm up", "pnpm upgrade")),
+    (r"npm update", ("npm up", "npm upgrade")),
+    (r"yarn upgrade", ("yarn up",)),
+    (r"pnpm remove", ("pnpm rm", "pnpm uninstall")),
+    (r"npm uninstall", ("npm remove", "npm rm")),
     (r"apt(?= )", ("apt-get",)),
     (r"apt-get(?= )", ("apt",)),
 )
@@ -546,10 +561,18 @@ WORDS: Mapping[str, tuple[str, ...]] = {
     "io.puts": ("*.ex", "*.exs"), "io.inspect": ("*.ex", "*.exs"), "trace": ("*.hs",), "undefined": ("*.hs",), "head": ("*.hs",), "<<<<<<<": (),
     "privileged: true": LANGUAGES["yaml"], "local-exec": ("*.tf",), "null_resource": ("*.tf",), "print()": (*_PY, "*.dart", *_SWIFT), "v-html": ("*.vue",),
     "fetchcontent": LANGUAGES["cmake"], "calloc": _C, "realloc": _C, "std::cerr": _C, "std::string": _C, "strcat": _C, "strtok": _C, "atoi": _C, "setjmp": _C, "longjmp": _C,
+    **dict.fromkeys(
+        "find_by_sql update_column update_columns update_all delete_all destroy_all skip_before_action before_save after_save after_commit accepts_nested_attributes_for"
+        " method_missing instance_variable_get class_eval instance_eval connection.execute drop_table remove_column rename_column change_column permit!".split(),
+        _RUBY,
+    ),
+    **dict.fromkeys("usememo usecallback usecontext usereducer uselayouteffect forwardref xmlhttprequest document.cookie confirm".split(), _JS_FILES),
+    **dict.fromkeys("depends_on prevent_destroy ignore_changes remote-exec".split(), ("*.tf",)),
+    **dict.fromkeys("context.todo context.background http.defaultclient fmt.sprintf".split(), _GO),
     "debugprint": ("*.dart", *_SWIFT), "ng-": ("*.html",), "onclick": ("*.html",), "<b>": ("*.html",), "lorem ipsum": (),
 }  # fmt: skip
 """Words of code, in lower case, with the files in which they have this meaning. An empty tuple means all code files."""
-NOT_ALONE = frozenset({"optional", "init", "input", "free", "null", "head", "trace", "undefined", "float", "dump", "die", "extract", "dynamic", "foreach", "truncate", "cascade", "serial", "gets", "dd", "clone()", "puts", "printf", "println", "any", "expect", "require", "print", "alert", "assert", "global", "exec", "sleep", "panic", "enum", "console", "hack", "namespace", "unsafe", "lambda", "eval", "var", "xxx", "todo"})  # fmt: skip
+NOT_ALONE = frozenset({"confirm", "optional", "init", "input", "free", "null", "head", "trace", "undefined", "float", "dump", "die", "extract", "dynamic", "foreach", "truncate", "cascade", "serial", "gets", "dd", "clone()", "puts", "printf", "println", "any", "expect", "require", "print", "alert", "assert", "global", "exec", "sleep", "panic", "enum", "console", "hack", "namespace", "unsafe", "lambda", "eval", "var", "xxx", "todo"})  # fmt: skip
 """Words that are also ordinary words. A rule refers to the code only if something else in the rule indicates code."""
 QUOTED_ONLY = frozenset(
     "optional init input free null head trace undefined float dump die extract dynamic foreach truncate cascade serial gets dd puts".split()
@@ -561,7 +584,10 @@ CONTENT_PHRASES: tuple[tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, .
     (r"unsigned int", ("unsigned int",), _C, ()),
     (r"unsigned long", ("unsigned long",), _C, ()),
     (r"`?export \*`?(?: from)?|(?:star|wildcard) (?:re-?)?exports?", ("<star export>",), _JS_FILES, ()),
-    (r"any[- ]?typ(?:e|es|en)\b", ("any",), _TS_FILES, ()),
+    (r"any[- ]?typ(?:e|es|en)\b|unknown\b.{0,20}\b(?:never|not|no|over|instead of|nie|statt) `?any\b", ("any",), _TS_FILES, ()),
+    (r"use client(?=\b)", ("'use client'", '"use client"'), _JS_FILES, ()),
+    (r"use server(?=\b)", ("'use server'", '"use server"'), _JS_FILES, ()),
+    (r"0\.0\.0\.0/0", ("0.0.0.0/0",), ("*.tf", "*.tfvars", *LANGUAGES["yaml"], "*.json"), ()),
     (r"rubocop:disable|disabl\w{1,3} (?:the |any )?rubocop(?: cops?)?(?: inline)?|rubocop[- ]disables?", ("rubocop:disable",), _RUBY, ()),
     (r"(?://)?nolint(?: comments?| directives?)?|disabl\w{1,3} (?:the |any )?golangci-lint(?: inline)?", ("nolint",), _GO, ()),
     (r"(?:wildcard|star|glob)[- ]?imports?|(?:wildcard|stern)[- ]?importe?", ("<star import>",), (*_PY, *_JVM), ()),
@@ -627,9 +653,14 @@ CONTENT_PHRASES: tuple[tuple[str, tuple[str, ...], tuple[str, ...], tuple[str, .
 
 LOCK_FILES = tuple(
     "package-lock.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb npm-shrinkwrap.json deno.lock Cargo.lock poetry.lock uv.lock pdm.lock Pipfile.lock"
-    " composer.lock Gemfile.lock go.sum mix.lock pubspec.lock Podfile.lock flake.lock packages.lock.json gradle.lockfile".split()
+    " composer.lock Gemfile.lock go.sum mix.lock pubspec.lock Podfile.lock flake.lock packages.lock.json gradle.lockfile .terraform.lock.hcl".split()
 )
 PATH_CONCEPTS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (r"(?:terraform|tf|provider) lock[- ]?files?", (".terraform.lock.hcl",)),
+    (r"pnpm[- ]lock[- ]?files?", ("pnpm-lock.yaml",)),
+    (r"npm[- ]lock[- ]?files?", ("package-lock.json",)),
+    (r"yarn[- ]lock[- ]?files?", ("yarn.lock",)),
+    (r"(?:gem|bundler|ruby|bundle)[- ]lock[- ]?files?", ("Gemfile.lock",)),
     (
         r"lock[- ]?(?:files?|dateien?)|lockfiles?|(?:dependency|package) locks?|(?:fichiers?|archivos?|file|arquivos?) (?:de )?(?:verrouillage|bloqueo|lock)",
         LOCK_FILES,
@@ -689,7 +720,7 @@ KEPT_FOLDERS = frozenset(
 
 LIBRARIES = frozenset(
     # JavaScript and TypeScript
-    "lodash lodash-es underscore ramda moment moment-timezone dayjs date-fns luxon axios jquery request got node-fetch superagent ky needle bluebird async rxjs"
+    "database/sql math/rand io/ioutil net/http/pprof lodash lodash-es underscore ramda moment moment-timezone dayjs date-fns luxon axios jquery request got node-fetch superagent ky needle bluebird async rxjs"
     " redux redux-saga redux-thunk redux-toolkit mobx zustand recoil jotai valtio xstate immer immutable styled-components emotion stitches bootstrap tailwind tailwindcss"
     " material-ui mui antd chakra-ui bulma classnames clsx express fastify koa hapi nestjs mongoose sequelize typeorm knex mikro-orm drizzle-orm pg mysql2 chalk"
     " colors winston pino bunyan log4js uuid nanoid joi yup zod ajv superstruct valibot class-validator formik react-hook-form react-query swr apollo-client urql"
@@ -822,14 +853,15 @@ MANAGERS_OF: Mapping[str, frozenset[str]] = {
     **dict.fromkeys("ruby gem gems gemfile rails".split(), frozenset({"gem", "bundle"})),
     **dict.fromkeys("rust cargo crates".split(), frozenset({"cargo"})),
     **dict.fromkeys(("php", "composer"), frozenset({"composer"})),
-    "go": frozenset({"go"}), "go.mod": frozenset({"go"}),
+    "go": frozenset({"go"}),
+    "go.mod": frozenset({"go"}),
 }
 """Programs that install dependencies of a language."""
 STEPS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"type[- ]?check\w*|typprüfung|types are checked|check(?:ing)? (?:the )?types|typen prüfen", TYPES),
     (r"lint\w*", LINTS),
     (r"format(?:ter|t|ting|ieren|iert|ierer)?\b|formatted", FORMATS),
-    (r"(?:unit[- ]?|whole |full |all )?tests?(?:[- ]?suite)?\b|testing|getestet|testsuite", TESTS),
+    (r"(?:unit[- ]?|whole |full |all )?(?:tests?|specs?)(?:[- ]?suite)?\b|testing|getestet|testsuite", TESTS),
     (r"build(?:s|ing)?|bauen|gebaut", BUILDS),
     (r"pull(?:ing|ed)?\b|fetch(?:ing|ed)?\b", ("git pull", "git fetch")),
 )
@@ -877,7 +909,7 @@ SAME_FLAGS: Mapping[tuple[str, str], tuple[frozenset[str], ...]] = {
     ("pnpm", "install"): (frozenset({"-f", "--force"}), frozenset({"-P", "--prod"})), ("pnpm", "i"): (frozenset({"-f", "--force"}),),
     ("git", "checkout"): (frozenset({"-f", "--force"}),), ("git", "switch"): (frozenset({"-f", "--force", "--discard-changes"}),),
     ("docker", "rmi"): (frozenset({"-f", "--force"}),), ("docker", "image"): (frozenset({"-a", "--all"}), frozenset({"-f", "--force"})),
-    ("pnpm", "add"): (frozenset({"-D", "--save-dev"}), frozenset({"-E", "--save-exact"}), frozenset({"-g", "--global"})),
+    ("pnpm", "add"): (frozenset({"-D", "--save-dev"}), frozenset({"-E", "--save-exact"}), frozenset({"-g", "--global"}), frozenset({"-w", "--workspace-root"})),
     ("yarn", "add"): (frozenset({"-D", "--dev"}), frozenset({"-E", "--exact"})), ("bun", "add"): (frozenset({"-d", "--dev"}),),
     ("tar", ""): (frozenset({"-z", "--gzip"}),), ("grep", ""): (frozenset({"-r", "--recursive"}), frozenset({"-i", "--ignore-case"})),
     ("cp", ""): (frozenset({"-r", "-R", "--recursive"}), frozenset({"-f", "--force"})), ("mv", ""): (frozenset({"-f", "--force"}),),
@@ -896,7 +928,7 @@ WHOLE_TREES = frozenset("src app lib packages pkg internal cmd apps services sou
 FILE_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"(?:unit |integration )?tests?(?: (?:files?|cases?|code))?|testdateien|specs?(?: files?)?", TEST_FILES),
     (r"(?:e2e|end-to-end)[- ]?(?:tests?|specs?)", ("*.e2e.*", "*.e2e-spec.*", "*.cy.*", "*.spec.*", "test_e2e*")),
-    (r"(?:markdown|md)(?:[- ]?(?:files?|dateien|docs?))?|\*?\.md(?: files?)?|docs?|documentation|dokumentation|dokumente|documents?|reports?(?: (?:and|or|,) (?:plans?|summaries|notes))?|plans?|summar(?:y|ies)|berichte|analys[ei]s|notes|notizen|(?:design )?docs?|guides?", ("*.md",)),
+    (r"(?:markdown|md)(?:[- ]?(?:files?|dateien|docs?))?|\*?\.md(?: files?)?|docs?|doku(?: ?-?dateien)?|documentation|dokumentation|dokumente|documents?|reports?(?: (?:and|or|,) (?:plans?|summaries|notes))?|plans?|summar(?:y|ies)|berichte|analys[ei]s|notes|notizen|(?:design )?docs?|guides?", ("*.md",)),
     (r"(?:shell |bash )?scripts?|(?:shell-?)?skripte?n?|\*?\.sh(?: files?)?", ("*.sh", "*.bash")),
     (r"python[- ]?(?:scripts?|skripte?)", ("*.py",)),
     (r"migrations?(?: files?)?|migrationen|migration scripts?", ("[0-9]*_*.sql", "V[0-9]*__*.sql", "*migration*", "[0-9]*_*.py", "[0-9]*_*.rb", "[0-9]*_*.php", "[0-9]*_*.js", "[0-9]*_*.ts", "[0-9]*_*.exs")),
@@ -935,6 +967,14 @@ FILE_KINDS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"logs?(?: files?)?|logdateien|\*?\.log(?: files?)?", ("*.log",)),
     (r"terraform(?: (?:files?|code|modules?))?|\*?\.tf(?: files?)?", ("*.tf",)),
     (r"(?:k8s|kubernetes) (?:manifests?|files?|yamls?)|manifests?", ("*.yaml", "*.yml")),
+    (r"(?:react |vue |next )?pages?", ("*Page.*", "*.page.*", "*-page.*", "*_page.*")),
+    (r"rake (?:tasks?|files?)", ("*.rake",)),
+    (r"(?:background )?jobs?(?: classes)?", ("*_job.*", "*Job.*", "*.job.*")),
+    (r"mailers?", ("*_mailer.*", "*Mailer.*")),
+    (r"polic(?:y|ies)", ("*_policy.*", "*Policy.*")),
+    (r"stores?", ("*.store.*", "*Store.*", "*_store.*")),
+    (r"factor(?:y|ies)", ("*_factory.*", "*.factory.*", "*Factory.*")),
+    (r"resolvers?", ("*.resolver.*", "*Resolver.*", "*_resolver.*")),
     (r"helm (?:charts?|values(?: files?)?)", ("Chart.yaml", "values*.yaml")),
     (r"(?:github |ci )?workflows?(?: files?)?", ("*.yml", "*.yaml")),
     (r"(?:ya?ml)(?: files?|-dateien)?|\*?\.ya?ml(?: files?)?", ("*.yml", "*.yaml")),

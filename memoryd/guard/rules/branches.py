@@ -48,7 +48,7 @@ _TO_BRANCH = (
     r"(?:origin[/ ])?[`'\"]?(?:origin/)?"
 )
 _BRANCH = re.compile(
-    rf"(?:{_TO_BRANCH}|\bprotected(?: branch(?:es)?)?(?: is| are)?:?\s|\b(?:push\w{{0,3}}|commit\w{{0,4}})\s(?:origin\s)?|\bbranch(?:es)?\s[`'\"]?)"
+    rf"(?:{_TO_BRANCH}|\bprotected(?: branch(?:es)?)?(?: is| are)?:?\s|\b(?:push\w{{0,3}}|commit\w{{0,4}})\s(?:origin\s)?|\brebas(?:e|ing)\sof\s(?:the\s)?|\bbranch(?:es)?\s[`'\"]?)"
     rf"(?P<name>{_BRANCH_NAME})(?P<more>(?:[`'\"]?\s?(?:,|/|\bor\b|\band\b|\boder\b|\bund\b|\bnoch\b|\bnor\b|\bto\b|\bauf\b)\s?(?:(?:or|and|to|auf|oder|und)\s)?[`'\"]?(?:{_BRANCH_NAME})){{0,6}})",
     re.IGNORECASE,
 )
@@ -80,7 +80,7 @@ def protected_branches(rule: str) -> Check | None:
     verbs = _commands_on_branch(sentence)
     if not verbs:
         if not re.search(
-            r"\b(?:directly|protected|work|touch|direkt|arbeiten|anfassen|anrühren|geschützt|gesperrt|locked|frozen|off[- ]limits|read[- ]only|tabu)\b",
+            r"\b(?:directly|protected|work|touch|direkt|arbeiten|anfassen|anrühren|geschützt|gesperrt|locked|frozen|off[- ]limits|hands off|finger weg|read[- ]only|tabu)\b",
             sentence,
             re.IGNORECASE,
         ) or not re.search(r"\bbranch|\bmain\b|\bmaster\b", sentence, re.IGNORECASE):
@@ -91,7 +91,15 @@ def protected_branches(rule: str) -> Check | None:
     if re.search(r"\bforce|--force|(?<!\w)-f\b", sentence, re.IGNORECASE) and "git push" in verbs:
         verbs = ["git push --force"]
     names = [name.lower() for name in re.findall(_BRANCH_NAME, named["name"] + " " + _of_list(named, rule), re.IGNORECASE)]
+    if kind := _OR_KIND.match(rule, named.end()):
+        names.append(kind["kind"].lower())
     return Check(CheckKind.COMMAND, words=entries(verbs), branch=entries([each for name in names for each in _patterns(name)]))
+
+
+_OR_KIND = re.compile(
+    r"[`'\"]?\s?(?:,|or|and|nor|oder|und)\s(?:to\s|on\s|auf\s)?(?:any\s|the\s|an?\s|our\s|other\s|einen\s){0,2}(?P<kind>release|hotfix|support|staging|production)[ -]branch(?:es)?\b",
+    re.IGNORECASE,
+)
 
 
 def _of_list(named: re.Match[str], rule: str) -> str:
@@ -164,6 +172,10 @@ _ON_FEATURE_BRANCHES = re.compile(
 )
 
 
+_ONLY_PUSH_OWN = re.compile(
+    r"\b(?:only|nur)\b[^.;,]{0,12}\bpush\w{0,3}\b[^.;,]{0,12}\b(?:to|on|auf)\s(?:an?\s|your\s|own\s|the\s|deinen?\s){1,2}(?:feature|topic|own|work)?[- ]?branch",
+    re.IGNORECASE,
+)
 _REQUESTS = r"(?:prs?|pull requests?|merge requests?|mrs?)"
 _BASE = re.compile(
     rf"\b{_REQUESTS}\b[^.;,]{{0,25}}\b(?:against|target\w{{0,3}}|to|into|auf|gegen)\s(?:the\s)?[`'\"]?(?P<name>main|master|develop|dev|trunk|staging)\b",
@@ -183,7 +195,9 @@ def pull_requests(rule: str) -> Check | None:
     if not re.search(r"\b(?:always|must|only|open|create|immer|nur|should)\b", rule, re.IGNORECASE):
         return None
     found = _BASE.search(rule)
-    if found and not NEGATED.search(rule[: found.start("name")]):
+    if found and NEGATED.search(rule[: found.start("name")]):
+        return Check(CheckKind.COMMAND, words=(f"gh pr create --base {found['name'].lower()}",))
+    if found:
         return Check(CheckKind.COMMAND, words=("gh pr create",), unless=(f"--base {found['name'].lower()}",))
     if (found := _DRAFT.search(rule)) and not NEGATED.search(rule[: found.start()]):
         return Check(CheckKind.COMMAND, words=("gh pr create",), unless=("--draft",))
@@ -196,6 +210,8 @@ def only_on_branches(rule: str) -> Check | None:
         name = found["name"].rstrip(".")
         verb = (found["verb"] or found["late"]).lower()
         return Check(CheckKind.COMMAND, words=(f"git {verb}",), branch=(f"!{name}*" if name.endswith("/") else f"!{name}",))
+    if _ONLY_PUSH_OWN.search(rule):
+        return Check(CheckKind.COMMAND, words=("git push",), branch=(*_MAIN, "develop"))
     if _ON_FEATURE_BRANCHES.search(rule) and not NEGATED.search(rule):
         return Check(CheckKind.COMMAND, words=("git commit",), branch=_MAIN)
     return None
@@ -240,7 +256,7 @@ def _sentence_around(rule: str, start: int, end: int) -> str:
 
 _BRANCH_RULE = re.compile(
     r"^branches:|\bbranch(?:es)?[- ]?(?:names?|namen|prefix(?:es)?)\b|\b(?:nam(?:e|ing)|call) (?:of )?(?:\w{1,10} ){0,2}branch(?:es)?\b|\bbranchnamen\b"
-    r"|\b(?:new |all |every |each |neue |alle )?branch(?:es)?\s(?:must |should |have to |always |names? )?(?:be(?:gin)?s?|start\w{0,3}|follow\w{0,3}|are (?:called|named)|heißen|beginnen|müssen|named|called|prefixed|in (?:kebab|snake|lower|camel)\w{0,6}|(?:kebab|lower|snake)[- ]?case|without|contain|carry|include|needs?|gets?|use|hat|haben|enthalten)\b|\bas (?:a |the )?prefix (?:for|of) (?:\w{1,8} ){0,2}branch(?:es)?\b|\bbranch(?:es)? (?:that )?you (?:create|make|open)\b[^.;]{0,10}\b(?:begin|start|is named|must)|\b(?:neue |new )?branch(?:es)?\b[^.;]{0,12}\b(?:mit|with)\s(?:dem\s|the\s|a\s|einem\s)?(?:präfix|prefix)"
+    r"|\b(?:new |all |every |each |neue |alle )?branch(?:es)?\s(?:must |should |have to |always |names? )?(?:be(?:gin)?s?|start\w{0,3}|follow\w{0,3}|are (?:called|named)|heißen|beginnen|müssen|named|called|prefixed|in (?:kebab|snake|lower|camel)\w{0,6}|(?:kebab|lower|snake)[- ]?case|without|contain|carry|include|needs?|gets?|use|hat|haben|enthalten)\b|\bbranch(?:es)?\s(?:must|always)\s(?=[a-z]{2,12}/)|\bas (?:a |the )?prefix (?:for|of) (?:\w{1,8} ){0,2}branch(?:es)?\b|\bbranch(?:es)? (?:that )?you (?:create|make|open)\b[^.;]{0,10}\b(?:begin|start|is named|must)|\b(?:neue |new )?branch(?:es)?\b[^.;]{0,12}\b(?:mit|with)\s(?:dem\s|the\s|a\s|einem\s)?(?:präfix|prefix)"
     r"|\b(?:no|without) (?:slashes|spaces|underscores|uppercase|capitals?) in branch|\bprefix (?:all |your |new |every )*branch(?:es)?\b|\bbranch(?:es)?\s(?:go|live|belong|stay) under\b",
     re.IGNORECASE,
 )
@@ -309,7 +325,7 @@ _NO_OTHER = re.compile(
     re.IGNORECASE,
 )
 _NO_NEW_BRANCHES = re.compile(
-    r"\b(?:never|don't|do not|no|kein\w{0,2})\b[^.;]{0,20}\b(?:(?:creat|mak|open|start|anleg|erstell)\w{0,4}\s(?:any\s|new\s|own\s|a\s|your\s){0,3}|new\s|neue\w?\s)branch(?:es)?\b(?!\s(?:from|off|named|called|without|with|under))|\bkeine\w? (?:neuen )?branches\s(?:anlegen|erstellen)",
+    r"\b(?:never|don't|do not|no|kein\w{0,2})\b[^.;,]{0,20}\b(?:(?:creat|mak|open|start|anleg|erstell)\w{0,4}\s(?:any\s|new\s|own\s|a\s|your\s){0,3}|new\s|neue\w?\s)branch(?:es)?\b(?!\s(?:from|off|named|called|without|with|under))|\bkeine\w? (?:neuen )?branches\s(?:anlegen|erstellen)",
     re.IGNORECASE,
 )
 _CURRENT = "<current>"  # matches no name, so that each other branch is forbidden
@@ -319,9 +335,17 @@ _STARTS = re.compile(
 )
 
 
+_FROM_INSTEAD = re.compile(  # "never from main, always from develop"
+    rf"\b(?:always|only|but|immer|nur|sondern|use)\s(?:from\s|off\s|von\s|aus\s)?(?:of\s)?[`'\"]?(?:origin/)?(?P<name>{_BRANCHES})\b",
+    re.IGNORECASE,
+)
+
+
 def _start_of_branches(rule: str) -> Check | None:
     """Compile "always branch off develop"."""
     found = _STARTS.search(rule)
+    if found and NEGATED.search(rule[: found.end()]) and (other := _FROM_INSTEAD.search(rule, found.end())):
+        return Check(CheckKind.BRANCH, words=("*",), branch=(other["name"].lower(),))
     if found is None or re.search(r"\b(?:push|merg|delet)\w*", rule, re.IGNORECASE) or NEGATED.search(rule[: found.end()]):
         return None
     return Check(CheckKind.BRANCH, words=("*",), branch=(found["name"].lower(),))

@@ -14,7 +14,7 @@ from memoryd.guard.rules.objects import ASSIGNMENT, Kind, Object, Sense, objects
 from memoryd.guard.rules.senses import IN_LIST, assign_senses, find_cues, is_wanted
 from memoryd.guard.rules.words import NEGATED, STOP_WORDS, action_meant, entries
 
-_LANGUAGE = r"(?:runtime\s|npm\s|node\s|ruby\s|rails\s|python\s|go\s|golang\s|js\s|external\s|third-party\s|production\s)"
+_LANGUAGE = r"(?:(?:runtime|npm|node|ruby|rails|python|go|golang|js|external|third-party|production)[\s-])"
 _NOUN = (
     r"(?:dependenc(?:y|ies)|packages?|librar(?:y|ies)|deps?|libs?|gems?|crates?|(?:npm|node|go|third-party)\smodules?|third-party\scode"
     r"|abhängigkeit(?:en)?|pakete?|bibliothek(?:en)?)"
@@ -22,18 +22,17 @@ _NOUN = (
 _DEPENDENCIES = re.compile(
     r"\bstdlib only\b|\b(?:only the |standard library |stdlib )+(?:only|and nothing else)\b|\bno(?:thing)? (?:but|outside) the (?:standard library|stdlib)\b"
     r"|\b(?:sticks?|limited|keeps?)\b[^.;,]{0,12}\bto the (?:standard library|stdlib)\b"
-    rf"|\b(?:no|never|don't|do not|avoid|without|kein\w{{0,2}}|keine|nie|nicht)\b[^.;,]{{0,25}}\b(?:(?:new|additional|extra|more|further|third-party|neue\w?|weitere\w?|zusätzliche\w?)\s{_LANGUAGE}{{0,2}}{_NOUN}"
+    rf"|\b(?:no|never|don't|do not|avoid|without|forbidden|kein\w{{0,2}}|keine|nie|nicht)\b[^.;,]{{0,25}}\b(?:(?:new|additional|extra|more|further|third-party|neue\w?|weitere\w?|zusätzliche\w?)\s{_LANGUAGE}{{0,2}}{_NOUN}"
     rf"|(?:add|install|import|pull in|bring in|introduc)\w{{0,4}}\s(?:any\s|new\s|more\s|extra\s|an?\s|de\s|d'\s|{_LANGUAGE}){{0,3}}(?:{_NOUN}|anything))\b(?!\s(?:on|from|globally|with|via|using|for)\b)",
     re.IGNORECASE,
 )
-_ON_APPROVAL = (
-    r"\b(?:my|me|us|approv\w{1,4}|ask\w{0,3}|permission|ok|okay|sign-?off|consent|mich|mir|meine\w?|rücksprache|absprache|freigabe|erlaubnis)\b"
-)
+_ON_APPROVAL = r"\b(?:my|me|us|approv\w{1,4}|ask\w{0,3}|permission|ok|okay|sign-?off|consent|mich|mir|meine\w?|rücksprache|absprache|freigabe|erlaubnis)\b"
 _ASKED_BEFORE = re.compile(
     rf"\b(?:ask|check|talk|clear|tell|frag\w{{0,2}}|sprich)\b[^.;,]{{0,25}}\b(?:before|bevor|first)\b[^.;,]{{0,25}}\b(?:add|install|pull|bring|introduc|hinzufüg)?\w{{0,5}}\s?(?:an?\s|any\s|new\s|eine?\s|neue\s|{_LANGUAGE}){{0,3}}{_NOUN}\b"
     rf"|\b(?:new|every|each|all|any|neue\w?|jede\w?)\s(?:new\s|neue\w?\s)?{_LANGUAGE}{{0,2}}{_NOUN}\b[^.;]{{0,20}}\b(?:only|must|has to|have to|needs?|requires?|goes?|go|nur|müssen|muss|brauch\w{{1,2}})\b[^.;]{{0,40}}{_ON_APPROVAL}",
     re.IGNORECASE,
 )
+_OF_ROOT = re.compile(r"\b(?:root|top-level)\s[`'\"]?$", re.IGNORECASE)
 _ADDS = re.compile(r"\b(?:add|put|hinzufüg|ergänz|schreib|trag)\w{0,4}\b", re.IGNORECASE)
 
 
@@ -51,6 +50,9 @@ def no_new_dependencies(rule: str, named: Sequence[Object]) -> Check | None:
     folders = entries([thing.text for thing in places])
     programs = {program for name in _named_managers(rule) for program in v.MANAGERS_OF.get(name, ())}
     words = [word for word in v.NEW_DEPENDENCIES if not programs or word.split()[0] in programs]
+    if any(_OF_ROOT.search(rule[: thing.at]) for thing in lists):
+        run = Check(CheckKind.COMMAND, words=("pnpm add -w", "pnpm install -w", "yarn add -W"))
+        return replace(run, also=(Check(CheckKind.CONTENT, words=("<dependency>",), files=files, paths=(".",)),))
     run = Check(CheckKind.COMMAND, words=entries(words), unless=("-r", "--requirement", "-e", "--editable"), paths=folders)
     written = Check(CheckKind.CONTENT, words=("<dependency>",), files=files, paths=folders)
     return replace(run, also=(written,))
@@ -72,9 +74,11 @@ def _named_managers(rule: str) -> list[str]:
     ]
 
 
-_ABOUT_GO = re.compile(r"\b(?:in|for) go\b|\bgo[ -](?:code|modules?|packages?|deps|dependenc|libs|librar|services?|sticks?)|\bgo\.mod\b")
+_ABOUT_GO = re.compile(
+    r"\b(?:in|for) go\b|\bgo[ -](?:code|modules?|packages?|deps|dependenc|libs|librar|services?|sticks?)|\bgo\.mod\b"
+)
 _PINNED = re.compile(
-    r"\b(?:pin|pins|pinned|pinning|exact(?:ly)?(?: versions?)?|fixed versions?|fest(?:e|en)? versionen|gepinnt)\b|\b(?:no|never|without|kein\w{0,2}|keine)\s(?:\w{1,12}\s){0,2}(?:version ranges?|ranges?|carets?|tildes?|\^|~)",
+    r"\b(?:pin|pins|pinned|pinning|exact(?:ly)?(?: versions?)?|fixed versions?|fest(?:e|en)? versionen|gepinnt)\b|\b(?:no|never|without|free of|free from|kein\w{0,2}|keine)\s(?:\w{1,12}\s){0,2}(?:version ranges?|ranges?|carets?|tildes?|\^|~)",
     re.IGNORECASE,
 )
 _ON_VERSIONS = re.compile(
@@ -171,7 +175,7 @@ def _by_interpreter(path: str) -> Sequence[str]:
 
 
 _RUN = re.compile(
-    r"\b(?:run|running|execute|executing|call|start|launch|invoke|ausführen|aufrufen|starten|laufen|install|type)\b",
+    r"(?<![\w.])(?:run|running|execute|executing|call|start|launch|invoke|ausführen|aufrufen|starten|laufen|install|type)\b",
     re.IGNORECASE,
 )
 
@@ -193,7 +197,7 @@ def forbidden_commands(rule: str, bad: Sequence[Object], instead: str) -> Check 
     if words:
         more = [command for pattern, commands in v.MORE for command in commands if re.search(pattern, rule, re.IGNORECASE)]
         words = [word for word in words if not any(command.startswith(f"{word} ") for command in more)] + more
-        words = [word for word in words if not _is_service(rule, word)]
+        words = [word for word in words if not _is_service(rule, word) and not _is_explained(rule, word, words)]
     if not words:
         return None
     if any(thing.kind is Kind.PATH and not thing.within for thing in bad) and all(
@@ -228,10 +232,18 @@ def other_forms(command: str, instead: str = "") -> list[str]:
     found = [
         re.sub(rf"^(?:{pattern})", other, command)
         for pattern, forms in v.OTHER_FORMS
-        if re.match(pattern, command)
+        if re.match(rf"(?:{pattern})(?![\w-])" if pattern[-1].isalpha() else pattern, command)
         for other in forms
     ]
     return [form for form in found if not instead or form.split()[: len(instead.split())] != instead.split()]
+
+
+def _is_explained(rule: str, word: str, words: Sequence[str]) -> bool:
+    """Return whether a program is named more exactly after a colon or in brackets, as in "no silent rm: rm -rf is banned"."""
+    exact = next((other for other in words if other.startswith(f"{word} ")), "")
+    return (
+        bool(exact) and re.search(rf"\b{re.escape(word)}\b[^.;:(]{{0,20}}[:(][^.;]{{0,20}}{re.escape(exact)}", rule) is not None
+    )
 
 
 _RESTARTS = r"(?:re)?start\w{0,3}|stop\w{0,4}|reload\w{0,3}"

@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from memoryd.core.checks import MAX_ALSO, MAX_ENTRIES, Check, CheckKind
 from memoryd.guard import vocabulary as v
-from memoryd.guard.rules.objects import Kind, Object, objects_named, text_after, tokenize
+from memoryd.guard.rules.commands import other_forms
+from memoryd.guard.rules.objects import PROGRAM_PATH, Kind, Object, objects_named, text_after, tokenize
 from memoryd.guard.rules.words import NEGATED, action_meant, code_languages, entries, find_actions
 
 _BEFORE = re.compile(
@@ -29,6 +30,8 @@ def step_before(rule: str) -> Check | None:
     if not _BEFORE.search(rule) or re.search(r"\bmessages?\b|\bnachrichten?\b", rule, re.IGNORECASE):
         return None
     target, step = _parts(_REPEATED.sub("", rule))
+    if _NARROWER.search(target):
+        return None  # "before you commit a script": a call doesn't show what is committed
     if not target or re.search(r"\b(?:use|prefer|nutze|nimm|verwende)\b", step, re.IGNORECASE):
         return None
     actions = _actions_in(target)
@@ -42,17 +45,40 @@ def step_before(rule: str) -> Check | None:
     return replace(checks[0], also=tuple(checks[1 : MAX_ALSO + 1])) if checks else None
 
 
+_NARROWER = re.compile(
+    r"\b(?:commit|push)(?:ting|ing)?\s(?:an?\s|any\s|new\s|changes?\s(?:to|in)\s){1,2}(?!new\b|changes?\b|commits?\b|anything\b|code\b|files?\b|work\b|branch|feature|fix|release|tag|pr\b|the\b|main\b|origin\b)[a-z]{3,}",
+    re.IGNORECASE,
+)
+
+
 def _actions_in(text: str) -> tuple[str, ...]:
     """Return the commands that a text means, of which each requires the step: "git commit", "deploying" or "a build"."""
     command = _command_in(text)
-    if " " in command:
+    if _IMAGE.search(text):
+        named = _ONE_IMAGE.search(text)
+        builds = ["docker build", *other_forms("docker build")]
+        return entries([f"{build} *{named['name'].lower()}*" for build in builds] if named else builds)
+    if "/" in command.partition(" ")[0]:
         return (command,)
+    if " " in command:
+        return entries([command, *other_forms(command)])
     if action := action_meant(text):
-        return (action,)
+        return v.PUBLISHES if action == "npm publish" else (action,)
     meant = next(
         (names for pattern, names in v.ACTIONS if re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", text, re.IGNORECASE)), ()
     )
     return meant[:MAX_ENTRIES] or ((command,) if command else ())
+
+
+_IMAGE = re.compile(
+    r"\b(?:build|built|bau)\w{0,4}\b[^,;.]{0,40}\bimages?\b|\bimages?\b[^,;.]{0,20}\b(?:build|built|bau|gebaut)\w{0,3}\b",
+    re.IGNORECASE,
+)
+_ONE_IMAGE = re.compile(
+    r"\b(?:the|our)\s(?!docker\b|container\b|base\b|whole\b|final\b|new\b|prod)(?P<name>[a-z][\w-]{1,30})\s(?:docker\s|container\s)?image\b",
+    re.IGNORECASE,
+)
+_TARGETS = frozenset("staging production prod preview dev live test".split())
 
 
 _CONDITION = re.compile(
@@ -135,12 +161,12 @@ def _parts(rule: str) -> tuple[str, str]:
             parts["step"] + parts["step2"] + parts["step3"],
         )
     rest = found["rest"]
-    cut = re.search(r",|—|:|\b(?:run|always|must|make sure|execute|immer|muss|erst)\b|`", rest)
+    cut = re.search(r",|—|:(?=\s|$)|\b(?:run|always|must|make sure|execute|immer|muss|erst)\b|`", rest)
     target, after = (rest[: cut.start()], rest[cut.start() :]) if cut else (rest, "")
     if not action_meant(target) and not _command_in(target):
         target, after = rest, ""
     if found.start() < 3 and not after:
-        named = [thing for thing in objects_named(rest, tokenize(rest)) if thing.kind is Kind.COMMAND]
+        named = [thing for thing in objects_named(rest, tokenize(rest)) if thing.kind is Kind.COMMAND or _is_program(thing)]
         if len(named) > 1:  # "Vor jedem `make deploy` muss `make check` laufen"
             return rest[: named[1].at], rest[named[1].at :]
     words = re.match(r"(?:\s*\S+){1,4}", target)
@@ -160,8 +186,19 @@ _REPEATED = re.compile(
 
 def _command_in(text: str) -> str:
     """Return the first command that a text names, or ""."""
-    found = [thing.text for thing in objects_named(text, tokenize(text)) if thing.kind is Kind.COMMAND]
-    return found[0] if found else ""
+    named = objects_named(text, tokenize(text))
+    if found := [thing.text for thing in named if thing.kind is Kind.COMMAND]:
+        return found[0]
+    program = next((thing for thing in named if _is_program(thing)), None)
+    if program is None:
+        return ""
+    where = re.match(r"[`'\"]?\s(\w{2,12})\b", text_after(text, program))
+    return f"{program.text} {where[1]}" if where and where[1].lower() in _TARGETS else program.text
+
+
+def _is_program(thing: Object) -> bool:
+    """Return whether an object is a program of the project, such as `bin/deploy`."""
+    return thing.kind is Kind.PATH and PROGRAM_PATH.fullmatch(thing.text) is not None
 
 
 _RUNS_SCRIPT = re.compile(r"\b(?:run|running|execute|call|start|ausführ\w{1,3}|lauf\w{1,3}|through|via|with)\b", re.IGNORECASE)
@@ -172,6 +209,8 @@ def _steps(text: str, action: str) -> list[tuple[str, ...]]:
     tokens = tokenize(text)
     named = objects_named(text, tokens)
     commands = [thing for thing in named if thing.kind is Kind.COMMAND and thing.text != action and "=" not in thing.text]
+    if not commands:
+        commands = [thing for thing in named if _is_program(thing) and thing.text not in action]
     if not commands and _RUNS_SCRIPT.search(text):
         commands = [
             thing

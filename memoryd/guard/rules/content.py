@@ -8,11 +8,15 @@ from dataclasses import replace
 
 from memoryd.core.checks import MAX_ENTRIES, Check, CheckKind, Form
 from memoryd.guard import vocabulary as v
-from memoryd.guard.rules.objects import MEMBER, Kind, Object, Sense, subject_folder, text_after, tokenize
+from memoryd.guard.rules.commands import manifests_named
+from memoryd.guard.rules.objects import MEMBER, Kind, Object, Sense, subject_folder, tokenize
 from memoryd.guard.rules.senses import assign_senses, find_cues, is_wanted
 from memoryd.guard.rules.words import NEGATED, code_languages, entries, natural_languages
 
 _IDENTIFIER = re.compile(r"[A-Za-z_$@#!][\w.$:!@<>*-]{0,60}")
+
+
+_SEVERAL_WORDS = re.compile(r"[\w.$@!:-]{1,30}(?: [\w.$@!:-]{1,30}){1,4}")  # `as unknown as`
 
 
 def forbidden_statements(rule: str, statements: Sequence[str], where: Sequence[Object]) -> Check:
@@ -55,7 +59,9 @@ def _folders(rule: str, where: Sequence[Object]) -> tuple[str, ...]:
         if thing.text.lower() in ("tests/", "test/", "specs/"):
             found += (*_OF_TESTS, *v.TEST_FILES)
         else:
-            is_word = thing.text.count("/") == 1 and not text_after(rule, thing).startswith("/")
+            if thing.text.lower() == "migrations/":
+                found += ("*/migrate/*", "migrate/")
+            is_word = thing.text.count("/") == 1 and not rule[thing.at :].lstrip("`'\"").startswith(thing.text)
             found += (thing.text, f"*/{thing.text}*") if is_word else (thing.text,)
     return entries(found)
 
@@ -67,24 +73,38 @@ _INSTEAD_THERE = re.compile(
 )
 
 
+# "console.log is fine in scripts/ but not in apps/". What is only allowed somewhere is forbidden elsewhere.
+_ALLOWED_THERE = re.compile(
+    r"(?<!only )(?<!nur )(?<!not )(?<!n't )(?<!nicht )\b(?:fine|ok|okay|allowed|erlaubt|fair game)\s(?:in|under|inside|within|unter)\s(?:the\s)?[`'\"]?$",
+    re.IGNORECASE,
+)
+
+
+def _where_forbidden(rule: str, named: Sequence[Object]) -> list[Object]:
+    """Return the places to which a prohibition of code is limited."""
+    subject = subject_folder(rule)
+    places = [thing for thing in named if thing.kind is Kind.PATH and (thing.within or thing.text.rstrip("/") == subject)]
+    return [thing for thing in places if not _ALLOWED_THERE.search(rule[: thing.at]) and not _is_language(rule, thing)]
+
+
+def _is_language(rule: str, thing: Object) -> bool:
+    """Return whether a word means the language rather than a folder of that name, as in "no count in terraform"."""
+    return thing.text.rstrip("/").lower() in v.LANGUAGES and not rule[thing.at :].lstrip("`'\"").startswith(thing.text)
+
+
 def forbidden_code(rule: str, bad: Sequence[Object], where: Sequence[Object]) -> Check | None:
     """Compile a prohibition of calls, words or imports, such as "no console.log in src/"."""
     languages = code_languages(rule)
     calls = [thing.text for thing in bad if thing.kind is Kind.CALL]
     libraries = [thing.text for thing in bad if thing.kind is Kind.LIBRARY]
     words = [thing.text for thing in bad if thing.kind is Kind.CODE]
-    subject = subject_folder(rule)
-    place = [
-        thing
-        for thing in where
-        if (thing.within or thing.text.rstrip("/") == subject) and not _INSTEAD_THERE.search(rule[: thing.at])
-    ]
+    place = [thing for thing in _where_forbidden(rule, where) if not _INSTEAD_THERE.search(rule[: thing.at])]
     in_code = bool(languages or place or _IN_CODE.search(rule))
     for thing in bad:
         if (
             thing.kind is Kind.UNKNOWN
             and (in_code or thing.text.lower() in v.WORDS and _is_quoted(rule, thing) or MEMBER.fullmatch(thing.text))
-            and _IDENTIFIER.fullmatch(thing.text)
+            and (_IDENTIFIER.fullmatch(thing.text) or rule[thing.at] == "`" and _SEVERAL_WORDS.fullmatch(thing.text))
             and (_is_quoted(rule, thing) or not _CHANGES_FILES.search(rule))
         ):
             words.append(thing.text)
@@ -97,6 +117,10 @@ def forbidden_code(rule: str, bad: Sequence[Object], where: Sequence[Object]) ->
         return _no_changes_of(libraries, kept[0]) if NEGATED.search(kept[0]) else None  # which wants the library
     if libraries and not (calls or words):
         stated = languages if _STATES_LANGUAGE.search(rule) else ()
+        if not any(_is_known_library(name) for name in libraries) and not re.search(
+            r"import|requir|\bfrom\b", rule, re.IGNORECASE
+        ):
+            stated = manifests_named(rule)  # where a word can only be a package
         return Check(CheckKind.CONTENT, words=entries(libraries), imports=True, files=stated, paths=_folders(rule, place))
     if not (calls or words):
         return None
@@ -104,7 +128,13 @@ def forbidden_code(rule: str, bad: Sequence[Object], where: Sequence[Object]) ->
     files = languages if not own or set(languages) & set(own) else entries([*languages, *own])
     if calls and not words:
         return Check(CheckKind.CONTENT, words=entries(calls), call=True, files=files, paths=_folders(rule, place))
-    return Check(CheckKind.CONTENT, words=entries([*words, *(f"{name}(" for name in calls)]), files=files, paths=_folders(rule, place))
+    return Check(
+        CheckKind.CONTENT, words=entries([*words, *(f"{name}(" for name in calls)]), files=files, paths=_folders(rule, place)
+    )
+
+
+def _is_known_library(name: str) -> bool:
+    return name.lower() in v.LIBRARIES or name.lower() in v.PROGRAMS or re.search(r"[@/.\d_-]", name) is not None
 
 
 def _no_changes_of(libraries: Sequence[str], said: str) -> Check:
@@ -161,7 +191,7 @@ def phrases_for_code(rule: str, named: Sequence[Object]) -> Check | None:
     for pattern, words, files, near in v.CONTENT_PHRASES:
         said = re.search(rf"(?<![\w-])(?:{pattern})(?![\w-])", low)
         if said and not is_wanted(rule, said.start()):
-            place = _folders(rule, [thing for thing in named if thing.kind is Kind.PATH and thing.within])
+            place = _folders(rule, _where_forbidden(rule, named))
             languages = code_languages(rule)
             if languages and set(languages) <= set(v.LANGUAGES["sql"]):
                 languages = entries([*files, *languages])  # statements are in other code, too

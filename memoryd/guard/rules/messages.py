@@ -13,7 +13,7 @@ from memoryd.guard.rules.words import FOR_EXAMPLE, NEGATED, REFUSED_BEFORE, entr
 
 _MESSAGE = re.compile(
     r"\bcommit[- ]?(?:messages?|msgs?|subjects?|titles?|types?|nachrichten?|botschaften?|texte?|betreffs?|typen)\b|\bmessages? of (?:a |each |every )?commits?\b|\bcommits?\b(?=.{0,60}\b(?:conventional|prefix\w*|ticket\w*|issue|jira|begin|start)\b)"
-    r"|\bconventional commits?\b|\b(?:messages?|nachrichten?)\b(?=.{0,60}\bcommits?\b)|\bcommits?\b(?=.{0,80}\b(?:co-?authored|attribution|trailer|mention|emoji))|\b(?:mention|referenc|includ|contain|link)\w{0,4}\b.{0,60}\bcommits?\b"
+    r"|\bconventional commits?\b|\b(?:messages?|nachrichten?)\b(?=.{0,60}\bcommits?\b)|\bcommits?\b(?=.{0,80}\b(?:scopes?|co-?authored|attribution|trailer|mention|emoji))|\b(?:mention|referenc|includ|contain|link)\w{0,4}\b.{0,60}\bcommits?\b"
     r"|(?:co-?authored-?by|attribution|trailers?|emojis?)\b.{0,80}\bcommits?\b|\bsubject lines?\b",
     re.IGNORECASE,
 )  # fmt: skip
@@ -43,7 +43,11 @@ def commit_message(rule: str) -> Check | None:
     found: list[Check] = []
     if _COMMITS.search(rule) and not _NOT_ON_MESSAGES.search(rule):
         found = [Check(CheckKind.MESSAGE, form=form, example=example) for form, example in _styles_of_message(rule)]
-    if (_MESSAGE.search(rule) or _WIP.search(rule) or re.search(_SKIPS_CI, rule.lower())) and (check := _one_form(rule)) and not (found and check.form is None):
+    if (
+        (_MESSAGE.search(rule) or _WIP.search(rule) or re.search(_SKIPS_CI, rule.lower()))
+        and (check := _one_form(rule))
+        and not (found and check.form is None)
+    ):
         found.insert(0, check)
     found = list(dict.fromkeys(found))
     return replace(found[0], also=tuple(found[1 : MAX_ALSO + 1])) if found else None
@@ -61,17 +65,21 @@ def _one_form(rule: str) -> Check | None:
     if not NEGATED.search(rule) and (found := _CONTAINED.search(rule)):
         example = (found[1] or found[2]).strip()
         return Check(CheckKind.MESSAGE, form=Form.CONTAINS, example=re.sub(r"(?<=-)(?:\d+|[NXn#]+|<\w+>)$", "", example))
+    if not NEGATED.search(rule) and (found := _ENDS_WITH.search(rule)):
+        return Check(CheckKind.MESSAGE, form=Form.CONTAINS, example=found["name"])
     names = [name for name in _TRAILER_NAME.findall(rule) if "-" in name or f"{name}:" in rule]
     if names and not NEGATED.search(rule):
         return Check(CheckKind.MESSAGE, form=Form.CONTAINS, example=f"{names[0]}:")
     form = _form_of_message(rule)
+    if form and form[0] in (Form.TICKET, Form.TICKET_IN) and _NO_TICKET.search(rule):
+        return None
     return Check(CheckKind.MESSAGE, form=form[0], example=form[1]) if form else None
 
 
 # Each form of messages with the words that ask for it, and whether a negation before them asks for the opposite.
 _NEGATION = r"(?:no|not|never|without|don't|do not|kein\w{0,2}|ohne|nicht|nie|avoid|drop|omit)"
 _STYLES: tuple[tuple[str, Form], ...] = (
-    (rf"\b{_NEGATION}\b[^.;]{{0,20}}\bone[- ]?lin\w{{1,5}}|(?:\b(?:need|must|should|requir|includ|with|mit|always|brauch|have|want|write|add|explain|schreib|immer|contain|deserve|plus|and)\w{{0,5}}\b[^.;,]{{0,40}})"
+    (rf"\b{_NEGATION}\b[^.;]{{0,20}}\bone[- ]?lin\w{{1,5}}|(?:\b(?:need|must|should|has|requir|includ|with|mit|always|brauch|have|want|write|add|explain|schreib|immer|contain|deserve|plus|and)\w{{0,5}}\b[^.;,]{{0,40}})"
      r"\b(?:body|bod(?:y|ies)|description|explanation|beschreibung|begründung|erklärung|corps|cuerpo|corpo|second paragraph|why)\b", Form.BODY),
     (rf"\b{_NEGATION}\s(?:\w{{1,12}}\s){{0,3}}(?:body|bodies|description|beschreibung|corps|cuerpo|corpo)\b|\b(?:single|one)[- ]line(?:rs?)?\b|\beinzeil\w{{1,4}}|\bonly (?:a|the|one) (?:subject|title)\b|\b(?:subject|title|betreff) (?:line )?only\b",
      Form.NO_BODY),
@@ -124,6 +132,9 @@ def _forbidden_in_message(rule: str) -> Check | None:
         )
     if found := re.search(r"\b(claude|anthropic|ai|chatgpt|copilot)\b", low):
         own = found[1] in ("ai", "claude", "anthropic")
+        if own and re.search(r"\b(?:mention|name|refer|word)\w{0,4}\b", low):
+            names = re.findall(r"\b(?:claude|anthropic|ai|chatgpt|copilot)\b", low)
+            return Check(CheckKind.MESSAGE, words=entries([*names, "co-authored-by: claude", "generated with"]))
         return Check(CheckKind.MESSAGE, words=("co-authored-by: claude", "generated with", "anthropic") if own else (found[1],))
     if _form_of_message(rule):
         return None
@@ -131,6 +142,11 @@ def _forbidden_in_message(rule: str) -> Check | None:
     return Check(CheckKind.MESSAGE, words=entries(words)) if words else None
 
 
+_ENDS_WITH = re.compile(r"\b(?:ends? (?:with|in)|footer|trailer|last line)\b[^.;]{0,20}?\b(?P<name>[A-Z][\w-]{2,30}:)(?=\s)")
+_NO_TICKET = re.compile(
+    r"\b(?:never|don't|do not|must not|nie|nicht)\s(?:ever\s)?(?:contain|mention|includ|referenc|put|add|write|link)\w{0,3}\b|\b(?:no|kein\w{0,2})\s(?:ticket|issue|jira)\s?(?:numbers?|ids?|keys?|references?|refs?|links?|nummern?)\s(?:in|im)\b",
+    re.IGNORECASE,
+)
 _SKIPS_CI = r"\[(?:skip ci|ci skip|no ci)\]"
 _INSIDE = re.compile(
     r"\b(?:referenc\w{1,3}|contain\w{0,3}|includ\w{1,3}|mention\w{0,3}|enthalten|enthält|erwähn\w{0,3}|somewhere|end\w{0,3}|carry|have)\b"
@@ -139,7 +155,15 @@ _INSIDE = re.compile(
 
 def _form_of_message(rule: str) -> tuple[Form, str] | None:
     low = rule.lower()
-    if "conventional" in low or re.search(r"\bfeat\b|\bfix\b.{0,4}[:/,].{0,20}\b(?:feat|chore|docs)\b", low):
+    if re.search(r"\bscopes?\b", low) and re.search(r"\b(?:needs?|must|always|require\w?|every|mandatory|have)\b", low):
+        return Form.CONVENTIONAL, "scope"
+    if re.search(r"\btype\(scope\):", low):
+        return Form.CONVENTIONAL, "scope"
+    if (
+        "conventional" in low
+        or re.search(r"(?<!\w)<?type>?: ?<?(?:subject|summary|description|message)\b", low)
+        or re.search(r"\bfeat\b|\bfix\b.{0,4}[:/,].{0,20}\b(?:feat|chore|docs)\b", low)
+    ):
         return Form.CONVENTIONAL, "scope" if "scope" in low and re.search(r"mandatory|must|require|always|pflicht", low) else ""
     if found := _LENGTH.search(rule):
         return Form.LENGTH, found[1] or found[2]

@@ -67,7 +67,7 @@ class Object:
 
 def _unmarked(text: str) -> str:
     """Return a word without the signs of emphasis around it. The underscores of `__tests__` belong to the name."""
-    if re.fullmatch(r"__\w{2,40}__/?", text):
+    if re.fullmatch(r"__\w{2,40}__/?|[A-Za-z]\w{0,20}\.[A-Z]\w{1,30}\*", text):  # `fmt.Print*`
         return text
     if "." in text and text.startswith(("*", "_")) and text[-1] not in "*_":
         return text.strip("'")
@@ -107,7 +107,7 @@ def tokenize(rule: str) -> list[Token]:
         bare = _unmarked(_SENTENCE_END.sub("", text))
         if re.fullmatch(r"\*?\.\w{1,10}-", text):
             text = bare = text[:-1]  # ".cpp- oder .hpp-Dateien"
-        if text.startswith("*.") or "/**" in text or "/*" in text:
+        if text.startswith("*.") or "/*" in text or "/" in text and bare and text.rstrip(".!?").endswith("*"):
             bare = _SENTENCE_END.sub("", text)
         out.append(Token(bare or text, match.start()))
         if bare and len(bare) < len(text) and text.endswith((".", "!", "?")):
@@ -121,7 +121,7 @@ _FILE = re.compile(
     r"|(?:Dockerfile|Makefile|Procfile|Gemfile|Jenkinsfile)\.[\w.-]{1,30}|(?:CODEOWNERS|Vagrantfile|Brewfile|Justfile|Rakefile|Podfile|Fastfile|Caddyfile|Tiltfile|NOTICE|Dockerfile|Makefile|Jenkinsfile|Gemfile|Procfile|LICENSE|CHANGELOG|Cargo\.lock|go\.sum|Pipfile)\b"
 )
 NOT_A_FILE = re.compile(
-    r"(?:and|or|und|oder|with|w|his|he|either|input|output|read|I|A|CI|TCP|client|km|n|yes|on)/\w{1,12}$|https?:|^/$|^\d+/\d+$|^node\.js$|^next\.js$|^vue\.js$",
+    r"(?:and|or|und|oder|with|w|his|he|either|input|output|read|I|A|CI|TCP|client|km|n|yes|on)/\w{1,12}$|(?:origin|upstream)/|https?:|^/$|^\d+/\d+$|^node\.js$|^next\.js$|^vue\.js$",
     re.IGNORECASE,
 )
 _CALL = re.compile(r"([A-Za-z_$][\w.$!]{0,60})\((?:[^()]{0,30})\)$")
@@ -136,11 +136,14 @@ def _written_in_capitals(tokens: Sequence[Token], at: int) -> tuple[Kind, str, i
     """Return the statement of a database or the variable that is written here in capitals."""
     if statement := _statement(tokens, at):
         return Kind.STATEMENT, statement, len(statement.split())
+    if tokens[at].text in _INSTRUCTIONS and any(token.low.startswith("dockerfile") for token in tokens):
+        return Kind.CODE, tokens[at].text, 1
     if at and tokens[at - 1].low in _SETS and _VARIABLE.fullmatch(tokens[at].text):
         return Kind.COMMAND, f"{tokens[at].text}=", 1
     return None
 
 
+_INSTRUCTIONS = frozenset("ADD COPY USER ENV ARG RUN EXPOSE ENTRYPOINT CMD VOLUME ONBUILD MAINTAINER".split())  # of a Dockerfile
 _VARIABLE = re.compile(r"[A-Z][A-Z\d]{0,30}(?:_[A-Z\d]{1,30}){1,6}|PATH|PYTHONPATH|TZ|LANG|DEBUG|HOME")
 _SETS = frozenset("set export setting exporting unset override overriding setze setzen exportiere define".split())
 
@@ -211,7 +214,7 @@ def objects_named(rule: str, tokens: Sequence[Token]) -> list[Object]:
 _SUBJECT_FOLDER = re.compile(
     r"\W{0,3}(?:(?:please|bitte|for|in|im|inside|within|under|the|code|files|everything|ordner|folder|verzeichnis)\s){0,5}[`'\"]?(?P<folder>(?:[\w@.-]{1,40}/){1,6}[\w@-]{0,40})[`'\"]?"
     r"(?:\s(?:folder|package|service|app|code|module|ordner|paket)\b)?(?=\s?[:—]|\s-\s|\s(?:only\s|always\s|in code\s)?(?:uses?|nutzt|wird|(?:must|may|should|does|do|can|is|are)(?: not|n't)?|never|cannot|can't|darf)\s"
-    r"(?:\w{1,8}\s)?(?:import\w*|depend\w*|us(?:e|es|ed|ing)|contain\w*|have|has|pull\w*|require\w*|know\w*|run|ausgeführt|verwendet|benutzt|importieren|no\b|not\b|nie\b|kein\w{0,2}\b|yarn|npm|pnpm|bun)|\s(?:uses|nutzt|wird)\s)",
+    r"(?:\w{1,8}\s)?(?:import\w*|depend\w*|us(?:e|es|ed|ing)|contain\w*|have|has|pull\w*|require\w*|know\w*|run|ausgeführt|verwendet|benutzt|importieren|no\b|not\b|nie\b|kein\w{0,2}\b|yarn|npm|pnpm|bun)|\s(?:uses|nutzt|wird)\s|\s(?:is|are|stays?|has|talks?)\s[^.;]{1,80}\b(?:there|in it|dort|darin)\b)",
     re.IGNORECASE,
 )
 
@@ -220,6 +223,42 @@ def subject_folder(rule: str) -> str:
     """Return the folder that a rule begins with as that to which it is limited, or ""."""
     found = _SUBJECT_FOLDER.match(rule)
     return found["folder"].rstrip("/") if found and not NOT_A_FILE.match(found["folder"]) else ""
+
+
+_UPGRADES = frozenset("bump bumping upgrade upgrading downgrade downgrading".split())
+_INSTALLS = frozenset("add adding install installing".split())
+_AFTER_PACKAGE = frozenset("past beyond above to from version without unless yet here again back yourself on or and nor".split())
+
+
+def packages_by_verb(tokens: Sequence[Token], named: Sequence[Object]) -> list[Object]:
+    """Return the packages of no known name that a rule is about, as in "never upgrade react" and "never add bugsnag or rollbar"."""
+    found: list[Object] = []
+    known = {thing.at for thing in named}
+    about = any(token.low in _PACKAGE_NOUNS for token in tokens) or any(thing.kind is Kind.LIBRARY for thing in named)
+    verbs = _UPGRADES | _INSTALLS if about else _UPGRADES  # "never add complexity"
+    for before, token, after in zip(tokens, tokens[1:], [*tokens[2:], None], strict=False):
+        listed = bool(found) and before.low in ("or", "and", "nor") and tokens[tokens.index(before) - 1].at == found[-1].at
+        ends = after is None or after.boundary or after.low in _AFTER_PACKAGE
+        word = token.low in STOP_WORDS | _OF_IMPORTS | FORBID | WANT | WITHIN | _ADDED_THINGS or token.at in known
+        if (listed or before.low in verbs) and ends and not word and _PACKAGE.fullmatch(token.text):
+            found.append(Object(Kind.LIBRARY, token.text, token.at, _clause_at(tokens, token)))
+    return found
+
+
+_PACKAGE_NOUNS = frozenset(
+    "gem gems package packages library libraries dependency dependencies npm pnpm gemfile package.json go.mod orm orms sdk".split()
+)
+# What is added to a project besides packages.
+_ADDED_THINGS = frozenset(
+    "comments features tests logs logging files code columns fields routes tables indexes whitespace emojis types flags dependencies deps packages gems libs software tools plugins"
+    " extensions fonts images icons docs documentation commits tags labels trailers imports exports it them anything something everything packages version versions".split()
+)
+
+
+def _clause_at(tokens: Sequence[Token], last: Token) -> int:
+    """Return the number of the clause in which a token is."""
+    earlier = tokens[: tokens.index(last)]
+    return sum(token.text not in "()" for token in earlier if token.boundary or token.low in NEW_CLAUSE)
 
 
 _LISTS = frozenset(", / or and nor oder und noch".split())
@@ -326,21 +365,27 @@ def _classify(tokens: Sequence[Token], at: int) -> tuple[Kind | None, str, int]:
         ):
             return Kind.COMMAND, " ".join(words), used
     elif _is_program(low):
-        words, used = _command_words(tokens, at)
-        if len(words) == 1 and (
-            at + used < len(tokens) and tokens[at + used].low in _ABOUT_PROGRAM or _only_mentioned(tokens, at)
-        ):
-            return None, "", used
-        return Kind.COMMAND, " ".join(words), used
+        return _program_named(tokens, at)
     kind, name = _plain_kind(text)
     return kind, name, 1
 
 
+def _program_named(tokens: Sequence[Token], at: int) -> tuple[Kind | None, str, int]:
+    """Return the command that begins here, or nothing if the words only mention a program, as in "npm scripts"."""
+    words, used = _command_words(tokens, at)
+    after = tokens[at + used].low if at + used < len(tokens) else ""
+    mentioned = len(words) == 1 and (after in _ABOUT_PROGRAM or _only_mentioned(tokens, at))
+    if mentioned or len(words) == 2 and after in _FILES_OF_PROGRAM:  # "terraform state files"
+        return None, "", used
+    return Kind.COMMAND, " ".join(words), used
+
+
 # Nouns that turn a program's name into an adjective: "npm scripts" is not a call of npm.
 _ABOUT_PROGRAM = frozenset(
-    "code client clients schema schemas bindings stubs dependency dependencies deps package packages library libraries subtree subtrees gems clones installs urls remotes commits branches tags rules checks warnings errors scripts images containers config configs configuration files history version versions modules workspaces logs cluster output"
+    "edits changes lock lockfile lockfiles lock-file code client clients schema schemas bindings stubs dependency dependencies deps package packages library libraries subtree subtrees gems clones installs urls remotes commits branches tags rules checks warnings errors scripts images containers config configs configuration files history version versions modules workspaces logs cluster output"
     " fixtures syntax docs documentation plugins blame repo repository hooks account users skripte dateien".split()
 )
+_FILES_OF_PROGRAM = frozenset("file files dateien configs configuration messages hooks".split())
 _TO_SERVICES = frozenset(
     "add adding check checking put commit committing publish publishing push pushing upload uploading release deploy deploying veröffentliche".split()
 )
@@ -357,6 +402,8 @@ def _only_mentioned(tokens: Sequence[Token], at: int) -> bool:
         and (at + 1 == len(tokens) or tokens[at + 1].low != "command")
     ):
         return True  # "never add a gem"
+    if before[-1:] in (["packages"], ["package"], ["dependencies"]):
+        return True  # "paquets npm"
     if before[-1:] in (["to"], ["on"]) and not _TO_SERVICES.isdisjoint(before):
         return True
     if tokens[at].low == "git" and before[-1:] == ["in"]:
@@ -386,8 +433,13 @@ def _is_replaced(tokens: Sequence[Token], at: int) -> bool:
 _USING = frozenset("use using run running call calling nutze nutzen benutze verwende verwenden aufrufen via with mit".split())
 
 
+_GONE = frozenset("dead gone banned forbidden out off deprecated history verboten raus tabu".split())
+
+
 def _is_used_alone(tokens: Sequence[Token], at: int) -> bool:
     """Return whether an ambiguous name is a program because it alone is used, as in `don't use make, use just`."""
+    if (not at or tokens[at - 1].boundary) and [token.low for token in tokens[at + 1 : at + 3]][:1] in (["is"], ["ist"]):
+        return at + 2 < len(tokens) and tokens[at + 2].low in _GONE  # "cypress is dead"
     if not at:  # "make always with -j4"
         return len(tokens) > 2 and tokens[1].low in ("always", "never", "immer") and tokens[2].low in ("with", "mit", "without")
     before = tokens[at - 2] if at > 1 and tokens[at - 1].low in ("never", "plain", "bare", "raw") else tokens[at - 1]
@@ -465,9 +517,11 @@ def _names_folder(token: Token, following: Token) -> bool:
 
 # A name as only code has it: with an underscore, in camel case, or with a namespace or receiver.
 _IDENTIFIER = re.compile(
-    r"[a-z][a-z\d]{0,30}(?:_[a-z\d]{1,30}){1,6}|[a-z]{2,20}(?:[A-Z][a-z\d]{1,20}){1,5}|[A-Za-z]\w{0,30}(?:::\w{1,40}){1,5}|[a-z]\w{0,20}\.[A-Z]\w{1,30}"
+    r"[a-z][a-z\d]{0,30}(?:_[a-z\d]{1,30}){1,6}|[a-z]{2,20}(?:[A-Z][a-z\d]{1,20}){1,5}|[A-Za-z]\w{0,30}(?:::\w{1,40}){1,5}|[a-z]\w{0,20}\.[A-Z]\w{1,30}\*?"
 )
-MEMBER = re.compile(r"(?!(?:Node|Next|Vue|Nuxt|Express|React|Three|Chart|D3|README|CHANGELOG)\.)[A-Z][A-Za-z]{1,30}\.[a-z][A-Za-z_]{2,30}(?:\.[a-z]\w{2,30})?")  # Time.now
+MEMBER = re.compile(
+    r"(?!(?:Node|Next|Vue|Nuxt|Express|React|Three|Chart|D3|README|CHANGELOG)\.)[A-Z][A-Za-z]{1,30}\.[a-z][A-Za-z_]{2,30}(?:\.[a-z]\w{2,30})?"
+)  # Time.now
 _QUALIFIED = re.compile(r"(?:[a-z]\w{1,20}\.){2,6}[A-Z]\w{1,40}")  # org.junit.Test
 
 
@@ -486,6 +540,10 @@ def _plain_kind(text: str) -> tuple[Kind | None, str]:
         return Kind.LIBRARY, text
     if _QUALIFIED.fullmatch(text):
         return Kind.LIBRARY, text
+    if re.fullmatch(r"db:[a-z_:]{2,30}", text):
+        return Kind.COMMAND, f"rails {text}"
+    if low in ("camelcase", "pascalcase", "snake_case", "kebabcase"):
+        return None, ""
     library = low.removesuffix(".js") if low.removesuffix(".js") in v.LIBRARIES else low
     if library in v.LIBRARIES:
         return Kind.LIBRARY, library
@@ -631,7 +689,11 @@ def _quoted_kind(text: str) -> Kind:
         return Kind.CALL
     if low in v.WORDS and low not in ("exec", "eval", "sleep"):
         return Kind.CODE
-    if (first in v.PROGRAMS and not re.match(r"export (?:default|\*|\{|const|type|function|class)", text)) or first.startswith("./") and " " in text:
+    if (
+        (first in v.PROGRAMS and not re.match(r"export (?:default|\*|\{|const|type|function|class)", text))
+        or first.startswith("./")
+        and " " in text
+    ):
         return Kind.COMMAND
     if low in v.LIBRARIES:
         return Kind.LIBRARY

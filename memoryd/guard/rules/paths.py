@@ -11,14 +11,14 @@ from memoryd.guard.rules.objects import Kind, Object, objects_named, tokenize
 from memoryd.guard.rules.words import NEGATED, entries
 
 _READS = re.compile(
-    r"\b(?:go into|read|reading|(?<!is )(?<!are )open(?! (?:an? |the )?(?:ticket|issue|pr|mr|pull|merge))|opening|look|looking|peek|view|print|cat|show|display|(?<!db )(?<!database )(?<!direct )(?<!network )(?<!api )(?<!sql )access|see|inspect|lesen|öffnen|ansehen|anschauen|reinschauen"
+    r"\b(?:go into|read|reading|(?<!is )(?<!are )open(?! (?:an? |the )?(?:ticket|issue|pr|mr|pull|merge))|opening|opened|printed|shown|dumped|look|looking|peek|view|print|cat|show|display|(?<!db )(?<!database )(?<!direct )(?<!network )(?<!api )(?<!sql )access|see|inspect|lesen|öffnen|ansehen|anschauen|reinschauen"
     r"|hineinschauen|reinsehen|ausgeben|anzeigen|auslesen|schau|schauen|lies|öffne|expose|leak)\b",
     re.IGNORECASE,
 )
 _CHANGES = re.compile(
     r"\b(?:touch\w*|edit\w*|chang\w+|modif\w+|writ\w+|delet\w+|remov\w+|mov\w+|overwrit\w+|updat\w+|creat\w+|add|adding|put|alter\w*|generated|read-only|readonly"
     r"|no[- ]touch\w{0,4}|stay\w{0,3}|remain\w{0,3}|business|yours|nichts (?:zu suchen|verloren)|bleib\w{1,2}|read access|ignore|out of|go into|pristine|intact|ändere|off[- ]limits|hands off|by hand|hand-|manual\w{0,4}|manuell\w{0,2}|von hand|renam\w{1,3}|taboo|off-bounds|out of bounds|leave|immutable|sacred|steer clear|anpassen|angepasst|umbenennen|verschieben|anrühr\w{0,2}|alone|untouched|keep (?:out|away|off)|stay (?:out|away|off)|frozen|vendored|mess|anfassen|anrühren|ändern|geändert|bearbeiten"
-    r"|bearbeitet|löschen|gelöscht|finger|hände|schreib\w*|verändern|verändert|unangetastet|unberührt|tabu|ruhe|generiert|anlegen|ändere|rühr\w*|fass\w*|ablegen|commit\w*|format(?:s|ted|ting)?|fix(?:es|ed|ing|en)?|refactor\w*|reformat\w*|lass|check(?:ed|ing)? in(?:to)?)\b",
+    r"|bearbeitet|löschen|gelöscht|finger|hände|schreib\w*|verändern|verändert|unangetastet|unberührt|tabu|ruhe|generiert|anlegen|ändere|rühr\w*|fass\w*|ablegen|commit\w*|format(?:s|ted|ting)?|fix(?:es|ed|ing|en)?|patch\w*|tweak\w*|refactor\w*|reformat\w*|lass|check(?:ed|ing)? in(?:to)?)\b",
     re.IGNORECASE,
 )
 _OUTSIDE_PROJECT = re.compile(
@@ -51,7 +51,7 @@ def nothing_outside_project(rule: str) -> Check | None:
 
 
 _BY_TOOL = re.compile(
-    r"\b(?:only|nur|must|always|exclusively|ausschließlich|immer)\b.{0,60}\b(?:via|by|through|from|with|using|mit|durch|über|may|darf)\b|\b(?:via|by|through|with|using|mit|durch|über)\b.{0,60}\b(?:only|nur|exclusively|ausschließlich)\b"
+    r"\b(?:only|nur|must|always|exclusively|ausschließlich|immer)\b.{0,60}\b(?:via|by|through|from|with|using|mit|durch|über|von|may|darf)\b|\b(?:via|by|through|with|using|mit|durch|über)\b.{0,60}\b(?:only|nur|exclusively|ausschließlich)\b"
     r"|\bonly\s\S{1,20}\s(?:may|can|should|is allowed to|gets to|touches|writes|changes|edits|updates|manages)\b",
     re.IGNORECASE,
 )
@@ -137,7 +137,7 @@ _EXISTING = re.compile(
     re.IGNORECASE,
 )
 _GENERAL_WORDS = frozenset(
-    "de des du di los las les le la el un une a an put anything nothing something everything files file code change changes changing changed edit edits editing edited touch touching modify modifying modification modifications modified stuff any all"
+    "single byte line lines bit thing resolve resolving conflict conflicts merge de des du di los las les le la el un une a an put anything nothing something everything files file code change changes changing changed edit edits editing edited touch touching modify modifying modification modifications modified stuff any all"
     " ever please write writes writing written delete deleting remove removing rename renaming move moving update updating alter create creating add adding new make making manual manually direct"
     " directly hand your own you our this that these those the from with without asking first files' content contents existing old generated build output other further more mess fix fixes fixing"
     " refactor refactoring reformat reformatting format formatting lint linting improve clean cleanup overwrite overwriting put place leave keep stay away work working should must may can never ever"
@@ -177,6 +177,19 @@ _GOES_ELSEWHERE = re.compile(
 
 # Folders of generated files, which every package of a monorepo may have.
 _OUTPUTS = frozenset("dist/ build/ out/ coverage/ node_modules/ generated/ __generated__/ __snapshots__/ .next/ .turbo/".split())
+
+
+def is_any_folder(rule: str, path: str) -> bool:
+    """Return whether a rule means each folder of that name, as in "never in a stories/ folder"."""
+    return (
+        path.count("/") == 1
+        and re.search(rf"\b(?:an?|any|eine[mnr]?)\s[`'\"]?{re.escape(path.rstrip('/'))}\b", rule, re.IGNORECASE) is not None
+    )
+
+
+_ABSENT = re.compile(
+    r"\b(?:has|have) no (?:place|business)\b|\b(?:doesn't|does not|don't) belong\b|\bstays? out of\b", re.IGNORECASE
+)
 _PUTS = re.compile(r"\bput\b", re.IGNORECASE)
 
 
@@ -186,7 +199,7 @@ def forbidden_paths(rule: str, bad: Sequence[Object]) -> Check | None:
     if not paths:
         return None
     reads, changes = _READS.search(rule) is not None, _CHANGES.search(rule) is not None
-    if not (reads or changes):
+    if not (reads or changes or _ABSENT.search(rule)):
         return None
     if _GOES_ELSEWHERE.search(rule) and any(path.strip("/") in v.WHOLE_TREES for path in paths):
         return None  # "generated output goes to out/, not to src/" is not about all that is in src/
@@ -200,8 +213,16 @@ def forbidden_paths(rule: str, bad: Sequence[Object]) -> Check | None:
         r"\b(?:outside|außerhalb|en dehors|fuera|fora)\b", rule, re.IGNORECASE
     ):  # "nothing outside src/"; scratch files stay possible
         return Check(CheckKind.PATH, paths=("*",), unless=entries([*paths, "/tmp/"]))  # noqa: S108
-    if _ONLY_NEW.search(rule) and not _EXISTING.search(rule) and not (_PUTS.search(rule) and _special_things(rule, bad)):
+    if _ABSENT.search(rule) and all(re.search(r"\.\w{1,10}$", path) for path in paths):
         return Check(CheckKind.PATH, paths=entries(paths), new=New.ONLY)
+    if _ONLY_NEW.search(rule) and not _EXISTING.search(rule) and not (_PUTS.search(rule) and _special_things(rule, bad)):
+        anywhere = [
+            sign + path.rstrip("/") + end
+            for path in paths
+            if is_any_folder(rule, path)
+            for sign, end in (("*/", ""), ("*/", "/*"))
+        ]
+        return Check(CheckKind.PATH, paths=entries([*paths, *anywhere]), new=New.ONLY)
     if not reads and all(thing.within for thing in bad if thing.kind is Kind.PATH) and (special := _special_things(rule, bad)):
         files = next((files for pattern, files in v.FILE_KINDS if re.fullmatch(pattern, special, re.IGNORECASE)), ())
         return Check(CheckKind.PATH, paths=entries(paths), files=files, new=New.ONLY) if files else None

@@ -9,6 +9,7 @@ from dataclasses import replace
 from memoryd.core.checks import Check, CheckKind, New
 from memoryd.guard import vocabulary as v
 from memoryd.guard.rules.objects import Kind, Sense, Token, objects_named, tokenize
+from memoryd.guard.rules.paths import is_any_folder
 from memoryd.guard.rules.senses import assign_senses, find_cues
 from memoryd.guard.rules.words import NEGATED, REFUSED_BEFORE, entries, style_of_names
 
@@ -39,8 +40,12 @@ def places_of_new_files(rule: str) -> Check | None:
         or _KINDS.search(rule)
         or _NAMES_FILES.search(rule)
         or re.match(r"\W{0,3}(?:all|alle|every|each)\b", rule, re.IGNORECASE)
-    ) or re.search(r"\b(?:commit|push|import|before|after|run)\b", rule, re.IGNORECASE):
+    ) or re.search(
+        r"\b(?:commit|push|import|before|after(?! (?:what|its|the (?:class|component|thing)))|run)\b", rule, re.IGNORECASE
+    ):
         return None
+    if re.search(r"\b(?:ADD|COPY|RUN|USER|ENV|ARG)\b", rule):
+        return None  # instructions of a Dockerfile
     if _USED.search(rule) or _MADE.search(rule):
         return None  # "tests in e2e/ never use sleep" is not about where tests are
     tokens = tokenize(rule)
@@ -70,7 +75,7 @@ _MADE = re.compile(
 _ENDING = r"\*?(?:\.[a-z]\w{0,9}){1,3}"
 _A_KIND = rf"(?:{_ENDING}|markdown|pdfs?|typescript|javascript|python|ruby|go|rust|java|sql|json|ya?ml|csvs?|docx?|images?|shell)"
 _KINDS = re.compile(
-    rf"\b(?P<only>only|nur|just|always put)?(?(only)|\b(?:no|never|not|don't|do not|kein\w{{0,2}}|nie)\b(?:\s(?:put|place|add|create|drop|any|new|ever|please|in|generate|write|save)){{0,4}})\s?"
+    rf"\b(?P<only>only|nur|just|always put)?(?(only)|\b(?:no|never|not|don't|do not|kein\w{{0,2}}|nie)\b(?:\s(?:put|place|add|create|drop|any|new|ever|please|in|generate|write|save|files)){{0,4}})\s?"
     rf"(?P<list>[`'\"]?{_A_KIND}[`'\"]?-?(?:\s?(?:,|/|or|and|oder|und|nor)\s?(?:or\s|no\s|kein\w{{0,2}}\s)?[`'\"]?{_A_KIND}[`'\"]?-?){{0,5}})(?=[\s,.;)]|$)(?:\s?-?(?:files?|dateien|docs?|documents?|scripts?))?",
     re.IGNORECASE,
 )
@@ -94,10 +99,18 @@ def _kinds_in_folder(rule: str, tokens: Sequence[Token]) -> Check | None:
     files = entries([pattern for kind in re.findall(_A_KIND, found["list"], re.IGNORECASE) for pattern in _files_of_kind(kind)])
     if not files or re.search(r"\.\w{1,5}$", folder) or "*" in folder:
         return None
+    if not found["only"] and re.search(r"[,;—]|\.\s", rule[found.end() : places[0].start()]):
+        wanted, _ = _places_of_files(rule, tokens, found.end())  # "no Go code in the root, everything goes under internal/"
+        return Check(CheckKind.PATH, files=files, unless=entries(wanted), new=New.ONLY) if wanted else None
+    if not found["only"] and _ELSEWHERE.search(rule):  # "Terraform lives under infra/, no .tf anywhere else"
+        return Check(CheckKind.PATH, files=files, unless=(folder,), new=New.ONLY)
     if found["only"]:
         refused = NEGATED.search(rule) and found["only"].lower() != "always put"
         return None if refused else Check(CheckKind.PATH, paths=(folder,), unless=files, new=New.ONLY)
     return Check(CheckKind.PATH, paths=(folder,), files=files, new=New.ONLY)
+
+
+_ELSEWHERE = re.compile(r"\b(?:anywhere else|elsewhere|nowhere else|outside|sonst|woanders|außerhalb)\b", re.IGNORECASE)
 
 
 def _files_of_kind(kind: str) -> Sequence[str]:
@@ -127,6 +140,8 @@ def _not_in_root(rule: str) -> Check | None:
     )
     if files == v.FILE_KINDS_OF_SCRIPTS:
         files = (*files, "*.py", "*.rb", "*.pl")
+    if not files and _OTHER_KIND.search(rule):
+        return None  # files of an unknown kind, not all
     named = files or re.search(
         r"\b(?:files?|dateien|datei|anything|nothing|stuff|things?|nichts|scratch|clutter|clean|tidy)\b", rule, re.IGNORECASE
     )
@@ -137,19 +152,32 @@ def _not_in_root(rule: str) -> Check | None:
     )
 
 
+_OTHER_KIND = re.compile(
+    r"\b(?!(?:new|any|no|loose|more|all|extra|stray|random|other|further|your|neue\w?|keine\w?|weitere\w?|lose\w?|temp\w{0,6}|scratch|never|create|add|put|place|drop|the|of|write|leave|save|keep|dump|these|single|junk|project|source|its|and|or)\b)[\w-]{2,20}[ -](?:files?|dateien)\b",
+    re.IGNORECASE,
+)
 _AT_ROOT = ("setup.py", "conftest.py", "manage.py", "noxfile.py", "tasks.py")  # where their tools look for them
 _TIDY = re.compile(r"\b(?:clean|tidy)\b", re.IGNORECASE)
+
+
+_GOES = re.compile(
+    r"\b(?:go|goes|belong\w?|put|place|live|lives|store\w?|keep|kept|reside|sit|kommen|gehör\w{1,3}|liegen|leg\w{0,2})\b",
+    re.IGNORECASE,
+)
 
 
 def _unknown_files(rule: str, tokens: Sequence[Token]) -> Check | None:
     """Compile a rule on files of no known kind: their names, or where nothing new may go."""
     style = style_of_names(rule)
+    within = entries(_places_of_files(rule, tokens, 0)[0]) or ("*",)
     if style and (files := _files_of_language(rule)):
-        return Check(CheckKind.PATH, paths=("*",), files=files, unless=(style,), new=New.ONLY)
+        return Check(CheckKind.PATH, paths=within, files=files, unless=(style,), new=New.ONLY)
     if style and re.search(r"\b(?:file ?names?|filenames?|dateinamen)\b", rule, re.IGNORECASE):
-        return Check(CheckKind.PATH, paths=("*",), unless=(style,), new=New.ONLY)
+        return Check(CheckKind.PATH, paths=within, unless=(style,), new=New.ONLY)
     if not NEGATED.search(rule):
         return None
+    if re.search(r"\bfiles? with (?:spaces|blanks)\b", rule, re.IGNORECASE):
+        return Check(CheckKind.PATH, paths=within, unless=("<no spaces>",), new=New.ONLY)
     if re.search(r"\bbarrels?\b", rule, re.IGNORECASE):
         return Check(CheckKind.PATH, paths=("index.ts", "index.tsx", "index.js"), new=New.ONLY)
     return _no_new_files(rule, tokens) or _not_there(rule, tokens)
@@ -187,10 +215,13 @@ def _known_files(rule: str, tokens: Sequence[Token], files: tuple[str, ...], end
     if style and files[0].startswith("[A-Z]*"):
         files = entries([f"*{pattern.removeprefix('[A-Z]*')}" for pattern in files])
     allowed, forbidden = _places_of_files(rule, tokens, end)
+    if style and allowed and not _GOES.search(rule):  # "file names in packages/core are kebab-case"
+        return Check(CheckKind.PATH, paths=entries(allowed), files=files, unless=(style,), new=New.ONLY)
     if allowed:
         # Some documents belong where they are.
         more = ("README.md", "CHANGELOG.md", "CLAUDE.md", "CONTRIBUTING.md") if files == ("*.md",) else ()
-        check = Check(CheckKind.PATH, files=files, unless=entries([*allowed, *more]), new=New.ONLY)
+        nested = [f"*/{place.rstrip('/')}/*" for place in allowed if place.split("/")[0] in _IN_EACH_PACKAGE]
+        check = Check(CheckKind.PATH, files=files, unless=entries([*allowed, *nested, *more]), new=New.ONLY)
         if set(files) <= set(v.TEST_FILES) and (named := _NAMES_OF_TESTS.search(rule)):
             check = replace(check, also=(_other_names_of_tests(named["name"]),))
         if re.search(
@@ -199,12 +230,16 @@ def _known_files(rule: str, tokens: Sequence[Token], files: tuple[str, ...], end
             check = replace(check, also=(Check(CheckKind.PATH, paths=entries(allowed), unless=("*.*",), new=New.ONLY),))
         return check
     if forbidden:
-        return Check(CheckKind.PATH, paths=entries(forbidden), files=files, new=New.ONLY)
+        nested = [f"*/{path}*" for path in forbidden if path.startswith("__") or is_any_folder(rule, path)]
+        return Check(CheckKind.PATH, paths=entries([*forbidden, *nested]), files=files, new=New.ONLY)
     if set(files) <= set(v.TEST_FILES) and _BESIDE.search(rule):
         return Check(CheckKind.PATH, paths=("tests/", "test/", "__tests__/", "*/__tests__/*", "spec/"), files=files, new=New.ONLY)
     if style:
         return Check(CheckKind.PATH, paths=("*",), files=files, unless=(style,), new=New.ONLY)
     return Check(CheckKind.PATH, paths=("*",), files=files, new=New.ONLY) if _NONE_OF_KIND.search(rule) else None
+
+
+_IN_EACH_PACKAGE = frozenset("src app lib spec test tests __tests__".split())  # folders that each package of a monorepo has
 
 
 # "Don't create markdown files", wherever that may be.
@@ -236,7 +271,7 @@ _BEFORE_KIND = (
 
 
 # "Test fixtures" are no tests, and "script output" is no script.
-_OF_OTHER_KIND = r"(?:fixtures?|data|helpers?|utils|utilities|factories|outputs?|results?|reports?|configs?|logs?)\b"
+_OF_OTHER_KIND = r"(?:folders?|director(?:y|ies)|ordner|fixtures?|data|helpers?|utils|utilities|factories|outputs?|results?|reports?|configs?|logs?)\b"
 
 
 def _kind_of_files(rule: str) -> tuple[tuple[str, ...], int] | None:
@@ -253,9 +288,10 @@ def _kind_of_files(rule: str) -> tuple[tuple[str, ...], int] | None:
 
 
 _TO_PLACE = re.compile(
-    r"\b(?:in|into|under|to|unter|nach|inside|within|below|at|inside of|im|ins|from|outside|außerhalb)\s(?:the\s|den\s|dem\s|der\s|our\s|folder\s|directory\s|ordner\s){0,2}[`'\"]?$",
+    r"\b(?:in|into|under|to|unter|nach|inside|within|below|at|inside of|im|ins|from|outside|außerhalb)\s(?:the\s|an?\s|eine[mnr]?\s|den\s|dem\s|der\s|our\s|folder\s|directory\s|ordner\s){0,2}[`'\"]?$",
     re.IGNORECASE,
 )
+_LISTED = re.compile(r"/?[`'\"]?\s?(?:,|or|and|oder|und)\s[`'\"]?", re.IGNORECASE)  # "under internal/ or cmd/"
 _PLACED = re.compile(r"[`'\"]?\s(?:folder\s|directory\s)?(?:to|in|under)\b", re.IGNORECASE)
 
 
@@ -263,14 +299,17 @@ def _places_of_files(rule: str, tokens: Sequence[Token], start: int) -> tuple[li
     """Return the folders where a rule wants files, and those where it doesn't."""
     allowed: list[str] = []
     forbidden: list[str] = []
+    last_end: int | None = None
     for thing in objects_named(rule, tokens):
         text = thing.text.removesuffix("*").removesuffix("*")
         if thing.kind is not Kind.PATH or "/" not in text or "*" in text or re.search(r"\.\w{1,5}$", text) or thing.at < start:
             continue
         at = thing.at + (rule[thing.at] in "`'\"")
         end = at + len(thing.text.rstrip("/"))
-        if not (_TO_PLACE.search(rule[:at]) or _PLACED.match(rule[end:].lstrip("/"))):
+        listed = last_end is not None and _LISTED.fullmatch(rule[last_end:at])
+        if not (listed or _TO_PLACE.search(rule[:at]) or _PLACED.match(rule[end:].lstrip("/"))):
             continue
+        last_end = end
         first = max((match.end() for match in _SEGMENTS.finditer(rule, 0, at)), default=0)
         last = next((match.start() for match in _SEGMENTS.finditer(rule, end)), len(rule))
         refused = NEGATED.search(rule[first:last]) or _INSTEAD.search(rule[first:at])
@@ -337,39 +376,49 @@ def _test_names(rule: str) -> Check | None:
     return _other_names_of_tests(found["name"])
 
 
+_A_NAME = (
+    r"[\w-]{1,40}(?:\.[\w-]{1,12})?\.(?:md|tsx?|jsx?|mjs|go|rb|py|rs|java|kt|php|css|scss|sql|sh|json|ya?ml|toml|lock|tf|proto)"
+)
 _NO_ENDING = re.compile(
-    r"\b(?:no|never|don't|do not|not|kein\w{0,2}|nie)\s(?:(?:any|new|more|neuen?|create|add|write|make|files?|ending|with|in|a|an)\s){0,4}[`'\"]?\*?(?P<ending>\.[a-z]{1,5}|[\w-]{1,30}\.md)[`'\"]?(?:\s(?:files?|dateien)|\s?$|\s?[,.;(])",
+    rf"\b(?:no|never|don't|do not|not|kein\w{{0,2}}|nie)\s(?:(?:any|new|more|neuen?|create|creating|add|write|make|commit|files?|ending|with|in|a|an)\s){{0,4}}[`'\"]?\*?(?P<ending>(?:\.[a-z]{{1,5}}){{1,2}}|{_A_NAME})[`'\"]?"
+    r"(?:\s(?:barrel\s)?(?:files?|dateien|barrels?)|\s?$|\s?[,.;(!–—]|\s(?:please|here|anywhere|bitte|or|and|nor)\b)",
     re.IGNORECASE,
 )
+_NAME_LIST = rf"(?P<names>[`'\"]?{_A_NAME}[`'\"]?(?:\s?(?:,|or|and|nor)\s?[`'\"]?{_A_NAME}[`'\"]?){{0,5}})"
 _NAMED = re.compile(
-    r"\b(?:no|never|don't|do not)\b[^.;]{0,20}\bfiles?\s(?:called|named)\s(?P<names>[`'\"]?[\w-]{1,30}\.\w{1,5}[`'\"]?(?:\s?(?:,|or|and)\s?[`'\"]?[\w-]{1,30}\.\w{1,5}[`'\"]?){0,5})",
+    rf"\b(?:no|never|don't|do not)\b[^.;]{{0,20}}\b(?:files?|modules?|anything|something)\s(?:called|named)\s{_NAME_LIST}|\bnothing\s(?:is\s|gets\s)?(?:called|named)\s{_NAME_LIST.replace('names', 'nothing')}"
+    rf"|\b(?:never|don't|do not)\s(?:name|call)\s(?:an?\s|any\s|new\s|your\s){{0,2}}(?:files?|modules?)\s{_NAME_LIST.replace('names', 'verb')}"
+    rf"|{_NAME_LIST.replace('names', 'subject')}\s(?:is|are)\s(?:forbidden|not allowed|not ok(?:ay)?|off[- ]limits|banned|taboo)\sas\s(?:an?\s)?(?:file ?)?names?\b",
     re.IGNORECASE,
 )
+_ABOUT_EXISTING = re.compile(r"\b(?:edit|touch|modif|chang|read|push|import|run|delet|bump|updat)\w{0,4}\b|/", re.IGNORECASE)
 
 
 def _of_endings(rule: str) -> Check | None:
     """Compile "no .js files, only .ts", "no files called utils.ts" and "test files end in .spec.ts, not .test.ts"."""
     if found := _NAMED.search(rule):
-        names = re.findall(r"[\w-]{1,30}\.\w{1,5}", found["names"])
+        names = re.findall(_A_NAME, next(group for group in found.groups() if group), re.IGNORECASE)
         return Check(CheckKind.PATH, paths=entries(names), new=New.ONLY)
-    if re.search(r"\b(?:edit|touch|modif|chang|read|commit|push|import|run|delet)\w{0,4}\b|/", rule, re.IGNORECASE):
-        return None
     found = _NO_ENDING.search(rule)
-    if found is None:
+    if found is None or _ABOUT_EXISTING.search(rule):
         return None
-    ending = found["ending"].lower() if found["ending"].startswith(".") else found["ending"]
-    return Check(CheckKind.PATH, paths=("*",), files=(f"*{ending}",), new=New.ONLY)
+    files: list[str] = []
+    for each in _NO_ENDING.finditer(rule):
+        ending = each["ending"]
+        files += [".env", ".env.*"] if ending == ".env" else [f"*{ending.lower()}" if ending.startswith(".") else ending]
+    return Check(CheckKind.PATH, paths=("*",), files=entries(files), new=New.ONLY)
 
 
 _FORBIDDEN_FILES = re.compile(
     r"\b(?:no|never|don't|do not|not|avoid|kein\w{0,2}|nie|niemals)\b[^.;]{0,20}?\b(?:(?:creat|add|generat|writ|put|plac|anleg|erstell)\w{0,4}|new|neue\w?)\s(?:any |a |new |additional |extra |neue )*"
-    r"(?:(?P<kind>markdown|\*?\.?md|readme|documentation|doc|summary \.md)\s?-?)?(?:files?|dateien|datei|readmes?)\b",
+    r"(?:(?P<kind>markdown|\*?\.?md|readme|documentation|doc|summary \.md)\s?-?)?(?:files?|dateien|datei|readmes?|(?<=markdown )(?:reports?|summar(?:y|ies)|notes?|documents?|plans?))\b",
     re.IGNORECASE,
 )
 
 
+_DIRECTLY = re.compile(r"\b(?:directly|direkt|straight|loose)\s(?:in|into|under|unter|inside|nach)\b", re.IGNORECASE)
 _NOTHING_NEW = re.compile(
-    r"\bnothing new\b|\bnew (?:code|files?|stuff|things|features?|modules?) (?:never|must not|mustn't|should not|shouldn't|may not|doesn't|don't) (?:go|goes|be|belong|land)\w{0,3}\b"
+    r"\bnothing new\b|\bnothing\b[^.;,]{1,60}\b(?:gets?|receives?)\s(?:any\s)?new (?:code|files?)\b|\bnew (?:code|files?|stuff|things|features?|modules?) (?:never|must not|mustn't|should not|shouldn't|may not|doesn't|don't) (?:go|goes|be|belong|land)\w{0,3}\b"
     r"|\bleg\w{0,2}\s(?:bitte\s)?keine?\s(?:neuen?\s)?dateien?\b|\bkeine neuen dateien\b",
     re.IGNORECASE,
 )
@@ -389,4 +438,5 @@ def _no_new_files(rule: str, tokens: Sequence[Token]) -> Check | None:
     files = ("README*",) if kind == "readme" or "readme" in found[0].lower() else ("*.md",) if kind else ()
     if not folders and not files:
         return None
-    return Check(CheckKind.PATH, paths=entries(folders) or ("*",), files=files, new=New.ONLY)
+    below = [f"{folder.rstrip('/')}/*/*" for folder in folders] if _DIRECTLY.search(rule) else []
+    return Check(CheckKind.PATH, paths=entries(folders) or ("*",), files=files, unless=entries(below), new=New.ONLY)

@@ -21,7 +21,7 @@ class Cue:
 
 
 _FORBID_PHRASES = re.compile(
-    r"instead of|rather than|hands off|keep (?:out|away|off)|stay (?:out|away|off)|leave (?=.{1,60}\b(?:alone|untouched|as)\b)|off limits|in place of"
+    r"(?:keep|leave) (?=[`'\"]?[\w@./-]{2,30}[`'\"]? (?:out|away)\b)|(?:stays?|remains?|bleibt|bleiben) (?:exactly |genau )?(?:as is|(?:as|the way) (?:it|they) (?:is|are))\b|instead of|rather than|hands off|(?:stays?|remains?) with me\b|bleibt bei mir\b|leave (?:that|it) to me\b|leave (?:it|them)\b(?=\W*$|\s?[.,;!])|stopped (?=using|importing|writing)|free (?:of|from)\b|keep (?:out|away|off)|stay (?:out|away|off)|leave (?=.{1,60}\b(?:alone|untouched|as)\b)|off limits|in place of"
     r"|finger weg|hände weg|auf keinen fall|unter keinen umständen|in ruhe|out of bounds|do not|must not|should not|may not|(?:is|are) not|nicht mehr"
     r"|anstelle von|get rid of|(?:moved?|migrated?|switch(?:ed)?|steer|stay) (?:away |clear )?(?:from|off|of)\b|refrain from|get(?:ting)? near|off the table|out of (?:it|this|here)"
     r"|(?:is|are|gets?) (?:only )?(?:managed|maintained|written|produced|exported|created|owned) by (?:the )?(?:[\w.-]{1,20} ){0,2}(?:codegen|tools?|bot|generator|script|pipeline|ci|release)\b"
@@ -87,7 +87,7 @@ def is_wanted(rule: str, at: int) -> bool:
 
 
 _POINTS_BACK = re.compile(r"\b(?:it|them|that|these|those|there|es|sie|das|davon|dort|daran|darin|ihn)\b", re.IGNORECASE)
-_BY_HAND = re.compile(r"\b(?:edit|touch|modif|chang|hand|manual|bearbeit|änder|anfass)\w*", re.IGNORECASE)
+_BY_HAND = re.compile(r"\b(?:edit|touch|patch|tweak|modif|chang|hand|manual|bearbeit|änder|anfass)\w*", re.IGNORECASE)
 _IS_GENERATED = re.compile(
     r"\b(?:generated|regenerated|generiert\w?|codegen|written by|auto[- ]?gen\w*|comes? (?:from|out of)|built by|erzeugt|(?:managed|maintained|produced|exported|created|synced|updated) (?:by|from))\b",
     re.IGNORECASE,
@@ -114,11 +114,11 @@ def _listed_before(rule: str, named: Sequence[Object], before: Sequence[Object])
 
 
 _EDITS = re.compile(
-    r"[^,;:.—()]{0,30}\b(?:edit|touch|chang|modif|alter|rewrit|reformat|fix|updat|bearbeit|änder|anfass|anrühr|anpass)\w{0,4}\b(?!\s(?:via|with|using|mit|through)\b)",
+    r"[^,;:.—()]{0,30}\b(?:edit|touch|chang|modif|alter|rewrit|reformat|patch|tweak|fix|updat|bearbeit|änder|anfass|anrühr|anpass)\w{0,4}\b(?!\s(?:via|with|using|mit|through)\b)",
     re.IGNORECASE,
 )
 _VERB_ONLY = re.compile(
-    r"[^,;:.—()]{0,60}\b(?:hands?|alter|overwrite|delete|rename|write|anything there|pristine|intact|unchanged|untouched|this file|these files|them|fix|reformat|rewrite|update|manual\w{0,4}|manuell\w{0,2}|edit\w{0,3}|touch\w{0,3}|chang\w{1,4}|modif\w{1,4}|alone|off|out|away|weg|anfassen|ändern|bearbeiten|as it is|as they are|as is|you)\b",
+    r"[^,;:.—()]{0,60}\b(?:hands?|alter|overwrite|delete|rename|write|anything there|pristine|intact|unchanged|untouched|this file|these files|them|fix|patch\w{0,3}|tweak\w{0,3}|reformat|rewrite|update|manual\w{0,4}|manuell\w{0,2}|edit\w{0,3}|touch\w{0,3}|chang\w{1,4}|modif\w{1,4}|alone|off|out|away|weg|anfassen|ändern|bearbeiten|as it is|as they are|as is|you)\b",
     re.IGNORECASE,
 )
 
@@ -256,27 +256,31 @@ def _is_predicate(rule: str, named: Sequence[Object], cue: Cue) -> bool:
     )
 
 
+def _reached(rule: str, named: Sequence[Object], cue: Cue, end: int) -> list[Object]:
+    """Return the objects of which a cue says something, apart from those that a prohibition has before it."""
+    reached = [thing for thing in named if cue.at < thing.at < end]
+    if cue.sense is Sense.FORBID:
+        if _is_predicate(rule, named, cue):
+            reached = [thing for thing in reached if thing.clause != cue.clause]
+        return _without_afterthoughts(rule, reached, cue, end)
+    if not reached and _POSTPOSED.match(rule, cue.at):  # "no boto, boto3 only"
+        return [thing for thing in named if thing.clause == cue.clause and thing.at < cue.at and thing.sense is not Sense.FORBID]
+    return reached
+
+
 def assign_senses(rule: str, named: Sequence[Object], cues: Sequence[Cue]) -> None:
     """Decide for each named object whether it is forbidden or wanted."""
     names = {thing.at for thing in named}
     cues = [cue for cue in cues if cue.at not in names]  # the folder `generated` is no prohibition
     for index, cue in enumerate(cues):
-        end = cues[index + 1].at if index + 1 < len(cues) else 10_000
-        reached = [thing for thing in named if cue.at < thing.at < end]
-        if cue.sense is Sense.FORBID and _is_predicate(rule, named, cue):
-            reached = [thing for thing in reached if thing.clause != cue.clause]
-        if cue.sense is Sense.FORBID:
-            reached = _without_afterthoughts(rule, reached, cue, end)
-        elif not reached and _POSTPOSED.match(rule, cue.at):  # "no boto, boto3 only"
-            reached = [
-                thing for thing in named if thing.clause == cue.clause and thing.at < cue.at and thing.sense is not Sense.FORBID
-            ]
+        reached = _reached(rule, named, cue, cues[index + 1].at if index + 1 < len(cues) else 10_000)
         for thing in reached:
             thing.sense = cue.sense
         same = [thing for thing in reached if thing.clause == cue.clause and not thing.within]
         if cue.sense is Sense.FORBID and not same and not _WITHOUT.match(rule, cue.at):
             _forbid_before(rule, named, cues[:index], cue, reached)
     _assign_contrasts(rule, named)
+    _assign_likewise(rule, named)
     for thing in named:
         if _KEPT.match(text_after(rule, thing)):
             thing.sense = Sense.WANT
@@ -292,6 +296,15 @@ _KEPT = re.compile(
 )
 
 
+def _assign_likewise(rule: str, named: Sequence[Object]) -> None:
+    """Forbid the last part of "git reset --hard is forbidden, and so is git clean"."""
+    for match in _LIKEWISE.finditer(rule):
+        if any(thing.sense is Sense.FORBID and thing.at < match.start() for thing in named):
+            for thing in named:
+                if match.end() <= thing.at < match.end() + 2:
+                    thing.sense = Sense.FORBID
+
+
 def _assign_contrasts(rule: str, named: Sequence[Object]) -> None:
     """Decide for both sides of "replace moment with dayjs" and "fd statt find"."""
     for match in REPLACES.finditer(rule):
@@ -300,11 +313,6 @@ def _assign_contrasts(rule: str, named: Sequence[Object]) -> None:
                 thing.sense = Sense.FORBID
             elif match.end() <= thing.at < match.end() + 2:
                 thing.sense = Sense.WANT
-    for match in _LIKEWISE.finditer(rule):
-        if any(thing.sense is Sense.FORBID and thing.at < match.start() for thing in named):
-            for thing in named:
-                if match.end() <= thing.at < match.end() + 2:
-                    thing.sense = Sense.FORBID
     for match in _CONTRAST.finditer(rule):  # "fd statt find"
         for thing in named:
             if rule[thing.at : match.start()].strip("`'\" ") == thing.text:
