@@ -28,7 +28,7 @@ RULES: dict[str, dict[str, Any]] = {
     "npm, yarn and bun are forbidden.": {"kind": "command", "words": ["npm", "yarn", "bun"]},
     "No npm/yarn, use pnpm.": {"kind": "command", "words": ["npm", "yarn"], "instead": "pnpm"},
     "No sudo on this machine.": {"kind": "command", "words": ["sudo"]},
-    "Do not run `terraform destroy`.": {"kind": "command", "words": ["terraform destroy"]},
+    "Do not run `terraform destroy`.": {"kind": "command", "words": ["terraform destroy", "terraform apply -destroy"]},
     "Hands off third_party/ please.": {"kind": "path", "paths": ["third_party/"]},
     "The fixtures folder must not be changed.": {"kind": "path", "paths": ["fixtures/"]},
     "Never open secrets.yml.": {"kind": "path", "paths": ["secrets.yml"], "access": "read"},
@@ -41,7 +41,7 @@ RULES: dict[str, dict[str, Any]] = {
     "Branch names start with feat/ or chore/": {"kind": "branch", "words": ["feat/*", "chore/*"]},
     "Stay on branch topic/search.": {"kind": "branch", "words": ["topic/search"], "access": "read"},
     "Don't put new files in core/old/": {"kind": "path", "paths": ["core/old/"], "new": "only"},
-    "never run rails db:drop": {"kind": "command", "words": ["rails db:drop"]},
+    "never run rails db:drop": {"kind": "command", "words": ["rails db:drop", "rake db:drop"]},
     "No new files in the repo root.": {"kind": "path", "paths": ["."], "new": "only"},
     "New SQL migrations go into schema/changes/": {
         "kind": "path",
