@@ -132,6 +132,9 @@ def undo(context: Context, /, id: str | None, only: tuple[str, ...]) -> None:
     if result["refused"]:
         context.output.line(f"  compare it with the journal ('memoryd journal {result['of']}') and edit it by hand", "dim")
     number = len(result["restored"])
+    if not number and not result["refused"]:
+        context.output.line(f"Nothing was changed: {result['of']} had been undone before.", "bold")
+        return
     message = f"{number} {'memory was' if number == 1 else 'memories were'} restored to the state before {result['of']}"
     context.output.line(result.get("note", message), "bold")
     if result["entry"]:

@@ -71,6 +71,7 @@ def test_an_undo_brings_all_back_and_can_be_undone(terminal: Terminal, dreamt: d
     assert terminal.json("show", "mem_000000000000")["memory"]["status"] == "active"
     assert "undone" in terminal.run("journal").output
     assert terminal.json("dream")["status"] == "nothing to do"
+    assert "Nothing was changed" in terminal.run("undo", undone["of"]).output
     assert "redo" in terminal.run("undo", undone["entry"]).output
     assert terminal.json("show", "mem_000000000000")["memory"]["status"] == "superseded"
     terminal.json("undo", "dream-9999", code=3)
