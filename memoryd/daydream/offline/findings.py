@@ -185,6 +185,9 @@ _SPECIFIC = later(
 _TAKES_BACK = later(
     r"\b(?:(?:that|this|it|my(?: [\w'-]+){1,10}|the (?:earlier|previous|first|initial|original)(?: [\w'-]+){1,10}) "
     r"(?:was|is|were|turned out to be) (?:wrong|incorrect|mistaken|not right|a red herring|false)|"
+    r"(?:was|is|were|had) (?:never|not) (?:really |actually )?"
+    r"(?:the (?:real |root |actual )?(?:problem|cause|culprit|reason|issue)|to blame)|"
+    r"(?:had|has|have) nothing to do with|(?:wasn|isn|weren)'t (?:to blame|at fault)|"
     r"i was (?:wrong|mistaken)|i (?:take back|retract|withdraw)|ich nehme .{0,60}zurück|je retire|me retracto|"
     r"i misdiagnosed|scratch that|correction:|(?:is|was|were|does|did|do) ?(?:not|"
     r"n't) .{0,60}(?:after all|the (?:root )?cause)|"
@@ -272,12 +275,17 @@ def is_retraction(text: str) -> bool:
 def is_wrong_cause(claim: str, taken_back: str, least: int = 1) -> bool:
     """Return whether a claim gives a cause that a later sentence retracts.
 
-    They must share at least `least` words, not counting generic words about causes.
+    They must share at least `least` words, not counting generic words about causes, or all of the retraction's: "I was
+    mistaken about the CDN" says no more.
     """
-    return names_cause(claim) and len(roots(claim) & (roots(taken_back) - _OF_CAUSES)) >= least
+    about = roots(taken_back) - _OF_CAUSES
+    shared = roots(claim) & about
+    return names_cause(claim) and bool(shared) and (len(shared) >= least or shared == about)
 
 
-_OF_CAUSES = roots("root cause wrong real really actual actually earlier earliest previous problem issue")
+_OF_CAUSES = roots(
+    "root cause wrong mistaken mistake incorrect real really actual actually earlier earliest previous problem issue"
+)
 
 
 def is_unsure(text: str) -> bool:

@@ -163,6 +163,15 @@ def test_the_new_cause_replaces_the_one_that_was_taken_back(service: Orchestrato
     assert cause.id in replaced_ids(service.require(better.id))
 
 
+def test_a_retraction_that_names_nothing_but_the_cause_ends_it_in_another_session(
+    service: Orchestrator, reconciler: Reconciler
+) -> None:
+    cause = Candidate("Root cause: the CDN caches the old bundle. Purging it fixed it.", Kind.FIX, source=Source.AGENT_STEP)
+    kept = reconciler.keep(cause, said_in("one"))
+    assert reconciler.retract(replace(RETRACTION, content="I was mistaken about the CDN."), said_in("two"))
+    assert status_of(service, kept.id) is Status.SUPERSEDED
+
+
 @pytest.mark.parametrize(
     ("known", "pinned"),
     [

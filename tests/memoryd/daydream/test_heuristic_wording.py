@@ -198,6 +198,8 @@ def test_what_is_to_be_remembered_for_the_moment_is_not_kept(said: str) -> None:
         "The initial explanation of the failing upload was mistaken.",
         "I take back what I said about the race in the fixture.",
         "I retract my claim that the fixture breaks the cart test.",
+        "The fixture was never the problem: the cart test compares unsorted lists.",
+        "The fixture has nothing to do with it.",
     ],
 )
 def test_an_agent_may_retract_a_cause_in_its_own_words(said: str) -> None:
