@@ -219,12 +219,19 @@ def _is_lone_hash(text: str, near: NearWords, candidate: SecretCandidate) -> boo
     value = text[candidate.start : candidate.end]
     if not _HASH.fullmatch(value) or not _OF_ACCESS.isdisjoint(name_before(text, candidate.start)):
         return False
+    if _SUM.search(text, max(0, candidate.start - 60), candidate.start):
+        return True
     distances = [near.distance(group, candidate.start, candidate.end) for group in _NAMING_GROUPS]
     account = near.distance(_ACCOUNT, candidate.start, candidate.end)[0]
     return account > _NEXT and all(before > _CLOSE and after > _CLOSE // 2 for before, after in distances)
 
 
 _HASH = re.compile(r"[0-9a-f]{7,64}|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+# "sha1(…) is", "md5sum of the file"
+_SUM = re.compile(
+    r"\b(?:sha-?\d{1,3}|md5)(?:sums?\b|\(|\s(?:of|is|was|differs|does|for|checksum|digest|mismatch)\b)[^\n;]{0,50}$",
+    re.IGNORECASE,
+)
 _NAMING_GROUPS = (0, 1, 2, 3, 5)  # Passwords, secrets, keys, tokens and cookies.
 _ACCOUNT = 4
 _CLOSE, _NEXT = 48, 8
@@ -314,6 +321,7 @@ def _in_quotes(text: str, begin: int, end: int) -> Iterator[SecretCandidate]:
             or _IS_REGEX.search(quoted)
             or _FIELD.match(quoted)
             or _NAMES_A_FIELD.fullmatch(quoted)
+            or _NO_VALUE.fullmatch(quoted)
         ):
             continue
         if not is_described(text, start) and not _PUBLIC_FIELD.search(text, max(0, start - 12), start):
@@ -329,7 +337,7 @@ _NAMES_A_FIELD = re.compile(
 )
 # Recipients, accounts and other objects of well-known services, references, keys of a keyboard, and texts to be replaced.
 _IS_PUBLIC = re.compile(
-    r"age1[0-9a-z]{58}$|dXNlcjpwYXNz|dXNlcm5hbWU6cGFz|QWxhZGRpbjpv|Zm9vOmJhcg|[CUTGDBW]0[0-9A-Z]{8,10}$|(?:acct|cus|pi|ch|evt|sub|price|prod|in|seti|si|usr|user|org|app|req|txn|po|card|src|pm|prj|proj|team|acc|run|job|msg|thread|asst|file|batch|ft|"
+    r"age1[0-9a-z]{58}$|dXNlcjpwYXNz|dXNlcm5hbWU6cGFz|QWxhZGRpbjpv|Zm9vOmJhcg|[CUTGDBW]0[0-9A-Z]{8,10}$|(?-i:E(?=[A-Z]{0,12}\d)[0-9A-Z]{12,14}$)|(?:acct|cus|pi|ch|evt|sub|price|prod|in|seti|si|usr|user|org|app|req|txn|po|card|src|pm|prj|proj|team|acc|run|job|msg|thread|asst|file|batch|ft|"
     r"resp|call|toolu|chatcmpl|cmpl)[_-][A-Za-z0-9]{8,40}$|%[\w.]{1,60}[(%]|#\{|@[\w.]{1,60}[@(]|\{cipher\}|(?:ctrl|strg|cmd|alt|shift|option|meta)\+\w|(?:env|file|fd|stdin):\S|please[-_]|[\w-]{0,30}(?:change|replace)[-_]?(?:me|it|this)(?:[-_](?:now|in|later|please)\w{0,20})?$",
     re.IGNORECASE,
 )
@@ -350,7 +358,8 @@ def _of_token(text: str, token: re.Match[str]) -> Iterator[SecretCandidate]:
         or "\x1b" in raw
         or raw.count("\\") > 1
         or raw.startswith(_PATHS)
-        or text.startswith("(", end)
+        or text.startswith(_OPENS_SUBSCRIPT, end)
+        or _is_a_name(text, start, end)
     ):
         return
     if in_address(text, end):
@@ -370,11 +379,39 @@ def _of_token(text: str, token: re.Match[str]) -> Iterator[SecretCandidate]:
         # A path is no pair of a name and a value.
         near_end = near_end or sign == "/" and (len(raw) > _LONGEST_DATA_FREE or at == 1)
         near_end = near_end or sign == ":" and raw.startswith(":", at)  # The name of a module.
+        near_end = near_end or _NO_VALUE.fullmatch(raw, at) is not None
         if not near_end and not is_described(text, start + at) and not is_measure(raw[at : end - start]):
             yield SecretCandidate(start + at, end, 3)
 
 
 _PATHS = ("~/", "./", "../")
+_OPENS_SUBSCRIPT = ("(", "['", '["')
+
+
+def _is_a_name(text: str, start: int, end: int) -> bool:
+    """Return whether a token is an option, a class, a range of commits, a place in a package or a name that is given a type or a value."""
+    raw = text[start:end]
+    if _NO_VALUE.fullmatch(raw) or raw.startswith("@") and text[start - 1 : start] in (">", "}") and "." in raw:
+        return True
+    if text.startswith(";", end) and _ENTITY.search(raw) is not None:
+        return True
+    name = _IDENTIFIER_START.match(text, start, end)
+    return name is not None and raw[len(name[0]) :] in ("", ":", "?:") and _IS_GIVEN.match(text, name.end()) is not None
+
+
+# The last alternative is the start of an identifier that was cut off.
+_NO_VALUE = re.compile(
+    r"--[a-z][a-z\d-]{1,60}:?|[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40}|(?:[a-z_][a-z\d_]{0,40}\.){2,8}[A-Z][a-z]{1,40}(?:[A-Z][a-z\d]{0,40}){1,10}|"
+    r"(?:[A-Za-z_]\w{0,40}\.){2,8}[a-z][a-z\d]{0,40}_\w{1,40}|"
+    r"(?:[A-Za-z][\w.]{1,20}-){2,6}[0-9a-f]{32,64}|[^:=]{0,120}(?:node_modules|site-packages)/\S{1,200}|"
+    r"(?:hover|focus|active|disabled|dark|first|last|odd|even|placeholder|group-hover|focus-visible|sm|md|lg|xl|2xl):[a-z][\w:/.%#-]{1,60}|"
+    r"[a-z]{2,20}(?:-[a-z]{2,20}){0,4}-20\d\d-[01]\d(?:-[0-3]\d)?[.,:]?|(?:\w{1,60}=)?arn:\S{1,300}|\.[a-z][\w.-]{2,40}|[a-z\d-]{1,60}(?:\.[a-z\d-]{1,60}){1,5}(?::\d{2,5})?/[a-z\d._/-]{1,120}:[\w.-]{1,60}|(?:[A-Za-z_]{2,20}%2F){1,4}[A-Za-z_]{2,20}|[0-9a-f]{8}-(?:[0-9a-f]{0,4}-){0,3}[0-9a-f]{0,11}(?:\.{3}|…)"
+)
+_ENTITY = re.compile(r"&(?:[a-z]{2,6}|#\d{1,5})$")
+_IDENTIFIER_START = re.compile(r"[A-Za-z_$][\w$]{2,60}")
+_IS_GIVEN = re.compile(
+    r"\?:\s|\s?:=\s|\s=\s|:\s(?:string|number|boolean|bool|int|any|str|object|void|never|unknown|null|undefined|Promise|Date|Record|float|bytes)\b"
+)
 _FULL_PATH = re.compile(
     r"/(?:Users|home|root|etc|opt|usr|var|srv|tmp|mnt|media|data|app|work|workspace|private|Applications|Library)/[\w.@-]"
 )
@@ -383,8 +420,11 @@ _PROMPT = re.compile(r"[\w.-]{1,40}@[\w.-]{1,60}:[~/][\w/.~-]{0,80}[#$%]?")
 
 def _is_variable(text: str, start: int, value: str) -> bool:
     """Return whether a value repeats its name, as in "salt: retrySalt" and "token: tokenRef.current", so it is a variable."""
-    name = name_before(text, start)
-    return bool(name) and len(name[-1]) >= _SHORTEST_PIECE and name[-1] in value.casefold() and not value.islower()
+    name, folded = name_before(text, start), value.casefold()
+    repeats = bool(name) and (
+        (len(name[-1]) >= _SHORTEST_PIECE and name[-1] in folded) or len(name) > 1 and "".join(name) in folded
+    )
+    return repeats and not value.islower()
 
 
 _SHORTEST_PIECE = 3

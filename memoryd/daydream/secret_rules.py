@@ -24,8 +24,10 @@ from memoryd.daydream.secret_values import (
     is_mixed,
     is_placeholder,
     is_predicate,
+    is_setting,
     is_wordy,
     looks_random,
+    name_before,
     stems_in,
     strangeness,
 )
@@ -83,6 +85,21 @@ def _accept_login(match: re.Match[str]) -> bool:
 def _accept_typed(match: re.Match[str]) -> bool:
     """Accept a value on a command line, in quotes or in an element, where a word with dots or capitals is no expression."""
     return not is_placeholder(match["secret"]) and not is_expression(match["secret"])
+
+
+def _accept_option(match: re.Match[str]) -> bool:
+    """Reject what follows an option that takes no value, and the fields or the name that say which secret is meant."""
+    key, value = match["key"].casefold(), match["secret"]
+    if match["sep"] == " " and (value.startswith("-") or _TAKES_NO_VALUE.match(key)):
+        return False
+    if key == "secret" and (_FIELDS_OF_A_SECRET.match(value) or is_name(value) or is_wordy(value) and value.islower()):
+        return False
+    return _accept_typed(match)
+
+
+_TAKES_NO_VALUE = re.compile(r"ask-?|(?:prompt|no|without|generate|show|hide|print|skip|require|enable|disable|allow)-")
+# "--secret id=npmrc,src=.npmrc"
+_FIELDS_OF_A_SECRET = re.compile(r"(?:id|type|source|src|env|target|name|uid|gid|mode)=")
 
 
 def _accept_directive(match: re.Match[str]) -> bool:
@@ -162,7 +179,14 @@ def _accept_argument(match: re.Match[str]) -> bool:
     return _accept_typed(match) and match.string[match.end() : match.end() + 3].lstrip()[:1] != "," or is_mixed(match["secret"])
 
 
-_ENCODES = re.compile(r"bytes|encod|decode|buffer|utf|ascii|hex|base64|secret|key|str", re.IGNORECASE)
+_ENCODES = re.compile(r"bytes|slice|encod|decode|buffer|utf|ascii|hex|base64|secret|key|str", re.IGNORECASE)
+
+
+def _accept_second_argument(match: re.Match[str]) -> bool:
+    """Accept what is given after a name to a call that logs in: a mix of signs, or joined words of which the first has a capital."""
+    value = match["secret"]
+    chosen = value[0].isupper() and _JOINED_WORDS.fullmatch(value) is not None and not is_compound(value)
+    return _accept_mixed(match) or chosen and not is_placeholder(value) and not _FILE_OR_HOST.search(value)
 
 
 def _accept_wrapped(match: re.Match[str]) -> bool:
@@ -235,7 +259,7 @@ _IS_DIGEST = re.compile(
 def _accept_header_named(match: re.Match[str]) -> bool:
     """Accept the value of a header or cookie in code, unless it is a session or object id."""
     name, value = match["name"].casefold(), match["secret"]
-    if name == "key" or _UUID.fullmatch(value) and "session" in name or is_wordy(value):
+    if name == "key" or (_UUID.fullmatch(value) or _COUNTED_BY_DAY.search(value)) and "session" in name or is_wordy(value):
         return False
     return (
         _accept_fields(match) and looks_random(value) and not _NO_KEY_NAME.search(re.sub("[_.-]?(?:key|token|secret)$", "", name))
@@ -254,6 +278,7 @@ def _accept_answer(match: re.Match[str]) -> bool:
 
 
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.IGNORECASE)
+_COUNTED_BY_DAY = re.compile(r"(?:^|[-_])20\d\d-?[01]\d-?[0-3]\d(?:[-_T]\d{1,6})?$")
 
 
 def _accept_named(match: re.Match[str]) -> bool:
@@ -262,9 +287,8 @@ def _accept_named(match: re.Match[str]) -> bool:
     Hashes are accepted only if the name refers to cryptography or access.
     """
     value, name, key = match["secret"], (match["name"] or "").rstrip("_.-"), match["key"].casefold()
-    if not name and _NO_KEY_NAME.search(match.string[max(0, match.start() - 24) : match.start()].rstrip(" \t")):
-        return False
-    if _NO_KEY_NAME.search(name) or not _accept_random(match) or is_wordy(value) or value.count(".") > 2:  # noqa: PLR2004
+    before = match.string[max(0, match.start("key") - 64) : match.start("key")].rstrip(" \t_.-")
+    if _NO_KEY_NAME.search(before) or not _accept_random(match) or is_wordy(value) or value.count(".") > 2:  # noqa: PLR2004
         return False
     if re.fullmatch(r"[0-9a-f-]{1,200}", value):
         return len(value) >= 32 and (
@@ -275,12 +299,12 @@ def _accept_named(match: re.Match[str]) -> bool:
 
 _NO_KEY_NAME = re.compile(
     r"(?:public|pub|primary|foreign|partition|sort|range|cache|idempotency|dedup\w{0,10}|routing|row|object|s3|bucket|host|known|ssh|rsa|dsa|gpg|pgp|ed25519|ecdsa|natural|surrogate|composite|unique|index|map|dict|lookup|"
-    r"next|prev|page|pagination|continuation|cursor|sync|csrf|xsrf|react|item|list|query|group|message|event|trace|span|lock|cipher_?suite|layer|asset|etag|commit|build|checksum|digest|fingerprint|restore|state|revision|version)$",
+    r"next|prev|page|pagination|continuation|cursor|sync|csrf|xsrf|react|item|list|query|group|message|event|trace|span|lock|cipher_?suite|layer|asset|etag|commit|build|checksum|digest|fingerprint|restore|restored from|saved with|hit for|state|revision|version)$",
     re.IGNORECASE,
 )
 _OF_ACCESS = re.compile(
     r"(?:aes|hmac|cipher|crypt|encryption|fernet|sign|signing|salt|jwt|session|master|private|api|app|admin|access|auth|client|secret|server|webhook|data|account|licen[sc]e|service|global|write|read|user|deploy|integration|personal|bot|sdk|"
-    r"sonar|sentry|shared|storage|token|bearer|root|unseal|ingest|project|org|team|subscription)$",
+    r"sonar|sentry|shared|storage|token|bearer|root|unseal|ingest|ingestion|application|agent|project|org|team|subscription)$",
     re.IGNORECASE,
 )
 
@@ -390,14 +414,29 @@ def _is_joined(match: re.Match[str]) -> bool:
 
 
 def _is_other_than_a_value(match: re.Match[str]) -> bool:
-    """Return whether the word after the name is a host, the object of the verb "pass", or a step of a path through menus."""
+    """Return whether the word after the name is a host, the object of the verb "pass", a step of a path through menus, or of another name.
+
+    The name may also be a part of the name of a file, or a placeholder.
+    """
     value, text = match["secret"].rstrip(".,;!?"), match.string
-    if text.startswith("@", match.end("key")):
+    if text.startswith("@", match.end("key")) or _FILE_END.match(text, match.end("key")):
+        return True
+    if text.startswith(">", match.end("key")) and text[max(0, match.start("key") - 1) : match.start("key")] == "<":
+        return True
+    between = text[match.end("key") : match.start("secret")]
+    if _OF_A_LETTER.search(between) or "\n" in between and is_setting(value):
         return True
     if match["key"].casefold() == "pass" and re.search(r"\b(?:to|in|on)\s{1,3}$", text[match.end("key") : match.start("secret")]):
         return True
     arrow = text[max(0, match.start("secret") - 3) : match.start("secret")].strip() in ("→", ">", "->")
     return arrow and value.istitle() and value.isalpha()
+
+
+_FILE_END = re.compile(
+    r"\.(?:txt|md|json|ya?ml|toml|ini|env|conf|cfg|log|sql|html?|xml|py|[jt]sx?|go|rs|rb|java|kt|php|cs|sh|kdbx|key|pem)\b"
+)
+# A parameter, as in "(m=65536, t=3)"
+_OF_A_LETTER = re.compile(r"[(,\s][a-z]=$")
 
 
 def _accept_in_prose(match: re.Match[str]) -> bool:
@@ -461,6 +500,8 @@ def _accept_bare(match: re.Match[str]) -> bool:
     In code, other unquoted values are usually expressions. In prose, they are words.
     """
     key, value = match["key"], match["secret"].rstrip(".,;")
+    if "\n" in match["sep"] and is_setting(value):
+        return False
     if is_placeholder(value) or is_lookup(value) and match["sep"] != "=":
         return _is_lone_camel(match, value)
     if is_lookup(value) and (value.isupper() or any(c in ".[:>" for c in value)) or value[0] in "?+":
@@ -512,13 +553,17 @@ def _begins_line(match: re.Match[str]) -> bool:
 def _accept_base64(match: re.Match[str]) -> bool:
     """Accept base64 that encodes a key, a pair `user:password`, or an assignment of one of these."""
     value = match["secret"]
+    if name_before(match.string, match.start("secret"))[-1:] == ("cursor",):
+        return False
     try:
         data = base64.b64decode(value[:400][: len(value[:400]) // 4 * 4], validate=True)
     except (binascii.Error, ValueError):
         return False
-    return _SECRET_BYTES.match(data) is not None and not is_placeholder(value)
+    return _SECRET_BYTES.match(data) is not None and not _OF_A_RECORD.match(data) and not is_placeholder(value)
 
 
+# An identifier or the position in a list, as in "User:1234567", "gid://shop/Order/12" and "2024-06-19T10:00:00Z".
+_OF_A_RECORD = re.compile(rb"[\w.@-]{2,40}:(?:\d{1,40}\Z|//)|\d{4}-\d\d-\d\dT\d\d:")
 _SECRET_BYTES = re.compile(
     rb"\s{0,4}(?:(?:AKIA|ASIA)[0-9A-Z]|gh[pousr]_\w|github_pat_|sk-[\w-]{3}|sk_live_|rk_live_|xox[abp]-|glpat-|AIza|ya29\.|npm_|hf_|SG\.|hvs\.|shpat_|dop_v1_|dckr_pat_|whsec_|eyJhbGci|"
     rb"-----BEGIN [A-Z ]{0,20}PRIVATE|\{\s{0,8}\"auths?\"|apiVersion: v1\s{1,4}(?:kind: Config|clusters:)|[\w.@-]{2,40}:\$(?:apr1|2[aby]|5|6|y)\$|[\w.@-]{2,40}:[!-~]{6,60}\Z|[\x20-\x7e\n]{0,60}(?:password|passwd|pwd|secret|token|api_?key)[\"']?\s{0,2}[=:])",
@@ -813,8 +858,8 @@ _PIN_IS = r"[^\n.:=!?]{0,40}?(?:\s{0,2}[:=：]\s{0,2}|'s\s|\s(?:is|was|ist|laute
 _PIN_END = r"(?![A-Za-z0-9_:/%-])(?!\.\d)(?!\s(?:of|on|in|lines?|bytes?|times|ms|items|rows|pins?)\b)"
 _NO_CODE = "".join(f"(?<!{word} )" for word in "error exit status zip return area response postal country bar qr source".split())
 _BACKUP = (
-    r"(?:(?:recovery|backup|emergency|scratch|rescue|reserve|wiederherstellungs|ersatz|notfall|2fa[ -]backup)[ -]?(?:codes?|keys)|codes? de (?:secours|récupération|recuperación|recuperação|respaldo)|"
-    r"резервные коды|恢复代码|备用码|リカバリーコード)"
+    r"(?:(?:recovery|backup|emergency|scratch|rescue|reserve|wiederherstellungs|ersatz|notfall|2fa[ -]backup)[ -]?(?:codes?|keys)|c[oó]di?g?[oe]s? de (?:secours|récupération|recuperación|recuperação|respaldo|emergencia)|codici di (?:recupero|backup|emergenza)|"
+    r"резервные коды|恢复代码|恢复码|备用码|备份码|リカバリーコード)"
 )
 
 _SESSION_NAME = (
@@ -973,7 +1018,7 @@ RULES: tuple[SecretRule, ...] = (
     _rule(
         "authorization",
         "authorization",
-        r"authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic|token|digest|apikey|key|negotiate|ntlm|bot|splunk|hmac|aws4-hmac-sha256)\s{1,3}(?P<secret>[^\s\"',;]{6,2000})",
+        r"authorization[\"']?\s{0,3}[:=]\s{0,3}[\"']?(?:bearer|basic|token|digest|apikey|key|negotiate|ntlm|bot|splunk|hmac|aws4-hmac-sha256)\s{1,3}(?P<secret>(?!(?:username|realm|credential)=)[^\s\"',;]{6,2000})",
         _accept_value,
         stems="authorization",
     ),
@@ -1059,7 +1104,7 @@ RULES: tuple[SecretRule, ...] = (
         "assignment",
         "pass pwd token api secret requirepass masterauth",
         _OPTION + r"[\"']?(?P<secret>[^\s\"'`]{4,300})",
-        _accept_typed,
+        _accept_option,
         also="-pass -pwd --",
     ),
     _rule(
@@ -1218,14 +1263,16 @@ RULES: tuple[SecretRule, ...] = (
         "key",
         "",
         r"(?:create(?:hmac|cipheriv|decipheriv|secretkey)\(\s{0,4}[\"'][\w-]{1,20}[\"']\s{0,2},\s{0,4}|(?:hash_hmac|openssl_encrypt|openssl_decrypt)\(\s{0,4}[\"'][\w-]{1,20}[\"']\s{0,2},[^,()\n]{1,80},\s{0,4}|"
+        r":crypto\.(?:mac|hmac)\(\s{0,4}(?::\w{1,12}\s{0,2},\s{0,4}){1,2}|OpenSSL::HMAC\.\w{0,8}digest\(\s{0,4}[^,\n]{1,60},\s{0,4}|"
+        r"CryptoJS\.(?:Hmac\w{1,10}|AES\.(?:en|de)crypt)\(\s{0,4}[^,\n]{1,80},\s{0,4}|(?:URLSafe(?:Timed)?Serializer|TimestampSigner|cookieParser)\(\s{0,4}|"
         r"(?:SecretKeySpec|HMACSHA\d{1,3}|SymmetricSecurityKey|Keys\.hmacShaKeyFor|Algorithm\.HMAC\d{3}|PBEKeySpec)\(\s{0,4}(?:[\w.]{1,60}\()?\s{0,2})b?[\"'](?P<secret>[^\"'\n]{6,200})[\"']",
         _accept_typed,
-        stems="createhmac createcipheriv createdecipheriv createsecretkey hash_hmac openssl_ secretkeyspec hmacsha symmetricsecuritykey keys.hmac algorithm.hmac pbekeyspec",
+        stems="createhmac createcipheriv createdecipheriv createsecretkey hash_hmac openssl_ secretkeyspec hmacsha symmetricsecuritykey keys.hmac algorithm.hmac pbekeyspec :crypto. openssl::hmac cryptojs. urlsafe timestampsigner cookieparser",
     ),
     _rule(
         "key",
         "key secret salt pepper",
-        r"(?:key|secret|salt|pepper)\w{0,12}\s{0,3}(?:=|:|:=|=>)\s{0,3}(?:new\s)?[\w.]{1,60}\((?:[\w.]{1,30}\()?\s{0,2}b?[\"'](?P<secret>[^\"'\n]{8,200})[\"']",
+        r"(?:key|secret|salt|pepper)\w{0,12}\s{0,3}(?:=|:|:=|=>)\s{0,3}(?:new\s)?[\w.:]{1,60}\((?:[\w.]{1,30}\()?\s{0,2}b?[\"'](?P<secret>[^\"'\n]{8,200})[\"']",
         _accept_wrapped,
         stems="key secret salt pepper",
     ),
@@ -1245,7 +1292,7 @@ RULES: tuple[SecretRule, ...] = (
         "assignment",
         "",
         r"(?:login|log_in|auth\w{0,12}(?:\s?=\s?)?|connect|sign_?in|basic_?auth|credentials?)\(\s{0,3}[\"'][^\"'\n]{1,60}[\"']\s{0,3},\s{0,3}[\"'](?P<secret>[^\"'\s]{6,200})[\"']",
-        _accept_mixed,
+        _accept_second_argument,
         stems="login log_in auth connect sign basic_auth basicauth credential",
     ),
     _rule(
@@ -2215,12 +2262,11 @@ RULES: tuple[SecretRule, ...] = (
     ),
     _rule(
         "recovery-codes",
-        "code key код 代码 备用码 コード",
+        "code key код 代码 备用码 恢复码 备份码 コード códig codic",
         _BACKUP
-        + r"(?P<between>[^\n:=→\[]{0,100}?)(?P<sep>[:=：\n→!]|->|\s(?=[a-z0-9]{3,8}-[a-z0-9]{3,8}\b)|\b(?:is|are|ist|sind|lautet|lauten|est|sont|son|es|são|è|sono)\b)\s{0,4}(?P<secret>(?:[-*•\d.)\s,;/|]{0,8}(?:(?:and|und|et|y|e|и)\s)?(?:[A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8}){1,4}|\d{4} \d{4}(?! ?\d)|(?=[a-z ]{0,40}\d)[a-z0-9]{4}(?: [a-z0-9]{4}){3,15}|\d{6,10}|(?=[A-Za-z]{0,12}\d)[A-Za-z0-9]{6,16}|[0-9a-f]{32,64})){1,30})",
+        + r"(?P<between>[^\n:=→\[]{0,100}?)(?P<sep>[:=：\n→!]|->|\s(?=[a-z-]{0,16}\d)(?=[a-z0-9]{3,8}-[a-z0-9]{3,8}\b)|\b(?:is|are|ist|sind|lautet|lauten|est|sont|son|es|são|è|sono)\b)\s{0,4}(?P<secret>(?:[-*•\d.)\s,;/|]{0,8}(?:(?:and|und|et|y|e|и)\s)?(?:[A-Za-z0-9]{3,8}(?:-[A-Za-z0-9]{3,8}){1,4}|\d{4} \d{4}(?! ?\d)|\d{3} \d{3} \d{2,3}(?! ?\d)|(?=[a-z ]{0,40}\d)[a-z0-9]{4}(?: [a-z0-9]{4}){3,15}|\d{6,10}|(?=[A-Za-z]{0,12}\d)[A-Za-z0-9]{6,16}|[0-9a-f]{32,64})){1,30})",
         _accept_codes,
-        also="<digits>",
-        stems="recovery backup emergency scratch rescue reserve wiederherstellungs ersatz notfall 2fa code резервные 恢复代码 备用码 リカバリーコード",
+        stems="recovery backup emergency scratch rescue reserve wiederherstellungs ersatz notfall 2fa code código codici резервные 恢复代码 恢复码 备用码 备份码 リカバリーコード",
     ),
 )
 

@@ -23,6 +23,7 @@ _NOT_VALUES = frozenset(
     test secrets vault keyring keychain env stdin file prompt auto generated generate random disabled enabled todo tbd tba n/a na
     varchar secretstr passwordinput plaintext plain hash hashed encrypted key keys pass user username login admin root
     argon2 argon2i argon2d argon2id bcrypt scrypt pbkdf2 sha1 sha256 sha512 sha-256 sha-512 md5 base64 base32 utf8 utf-8 aes128 aes256 aes-256
+    contraseña contrasena passwort kennwort senha пароль 密码 密碼 パスワード 비밀번호 hasło wachtwoord lösenord
     aes-256-gcm oauth oauth2 oidc saml2 jwt totp mfa 2fa u2f fido2 ed25519 rsa2048 rsa4096 x509 hs256 rs256 es256 http2 ipv4 ipv6 k8s s3 ec2
     oauth2.0 v1 v2 v3 p256 secp256k1 1password bitwarden keepass i18n l10n pkcs8 pkcs12 crc32 hex32 ascii85 option options flag flags argument arguments parameter parameters""".split()
 )
@@ -50,7 +51,7 @@ _PREDICATE_ENDING = re.compile(
     r"ée?s?|oire|ide|ado|ida|ada|ido|ados|idas|orio|oria|óri[ao]s?|ect[ao]s?|ut[ao]|us[ao]|ável|ível|ato|ata|ito|ita|ен|ён|на|но|ый|ая)$"
 )
 _TEMPLATE = re.compile(
-    r"^[$%<{(&@*\[]|\$\{|\$\(|\{\{|%\(|\.\.\.|…|[()]|\*{3}|•{3}|x{4,}|^(?:your|my|the|some|dein|ihr|insert|enter|put|votre|tu)[-_ ]|"
+    r"^[$%<{(&@*\[]|^redacted[-_]|^\.[*+]|^(?:[a-z_]{2,20}%2F){1,4}[a-z_]{2,20}$|^(?:[aA0]-[zZfF9]){2,3}|\$\{|\$\(|\{\{|%\(|\.\.\.|…|[()]|\*{3}|•{3}|x{4,}|^(?:your|my|the|some|dein|ihr|insert|enter|put|votre|tu)[-_ ]|"
     r"[-_](?:here|goes[-_]here|placeholder)$|^(?:ex|s)ample[-_]|change[-_]?(?:me|it|this)|^replace[-_]|^dummy|^fake[-_]?(?:key|token|password|secret)|"
     r"^example|EXAMPLE(?:KEY)?$|example[-_]?(?:key|token|secret|password)$|^12345|^abc123$|^test[-_]?(?:key|token|secret|password)|^not[-_]a[-_]|^(?:process\.env|import\.meta|os\.(?:environ|getenv)|System\.getenv|ENV\[|secrets\.[A-Z])|^!{1,2}[a-z]|^ENC\[|^!vault|^\{cipher\}|^sealed:|^%[\w.]{1,60}[(%]|^#\{|^@[\w.]{1,60}[@(]|"
     r"^(?:env|file|fd|stdin|vault|ssm|awssm|gcpsm|secretref|keyvault|ref\+\w{1,20}):\S",
@@ -105,7 +106,7 @@ def is_placeholder(value: str) -> bool:
     bare = value.strip("\"'`<>[]{}().,;:!?-_ ").casefold()
     if not bare or bare in _NOT_VALUES or value in _EXAMPLE_LOGINS or len(set(bare)) <= 2:
         return True
-    head = value[:_LONG]
+    head = _CHOSEN_PAIR.sub("", value[:_LONG])
     if _BASE64.fullmatch(head) and not is_wordy(head):
         return False
     if is_compound(head) or _ALGORITHM.fullmatch(head):
@@ -115,9 +116,11 @@ def is_placeholder(value: str) -> bool:
     return _TEMPLATE.search(head) is not None or _PATH.search(head) is not None or _HASHED.match(head) is not None
 
 
+# Brackets between the letters of a value, as in "verde(lima)88", where a call or an index would end.
+_CHOSEN_PAIR = re.compile(r"(?<=[A-Za-z\d])(?:\([A-Za-z\d]{1,20}\)|\[[A-Za-z\d]{1,20}\])(?=[A-Za-z\d!#?&+*])")
 # Names of algorithms with a number, such as "bcrypt12" and "jwt-rs256".
 _ALGORITHM = re.compile(
-    r"(?:u?int|float|byte)(?:8|16|32|64|128)(?:array|_t)?|(?:jwt|oauth|scram|hmac|aes|rsa|ecdsa|ecdh|bcrypt|scrypt|argon2?i?d?|pbkdf2?|sha|md|blake|chacha|[rhep]s)"
+    r"(?:u?int|float|byte)(?:8|16|32|64|128)(?:array|_t)?|prime\d{3}v\d|secp\d{3}[rk]\d|nistp\d{3}|brainpoolp\d{3}[rt]\d|(?:jwt|oauth|scram|hmac|aes|rsa|ecdsa|ecdh|bcrypt|scrypt|argon2?i?d?|pbkdf2?|sha|md|blake|chacha|[rhep]s)"
     r"[-_]?(?:sha|rs|hs|es|ps|gcm|cbc|v)?[-_]?\d{0,4}(?:-?(?:gcm|cbc|ctr))?",
     re.IGNORECASE,
 )
@@ -190,7 +193,7 @@ def name_before(text: str, start: int) -> tuple[str, ...]:
 _NO_PLACE = re.compile(r"\bENC\[[^\]\n]{0,300}$|\$\{\w{1,60}:?$")
 _PGP_ID = re.compile(r"(?:0x)?[0-9A-F]{16}(?![\w-])")
 _OF_PGP = re.compile(
-    r"\b(?:gpg|pgp|signing|secret-keys|keyserver|key(?: id|s)?|rsa\d{4}|sec|uid|signed|signature)\b", re.IGNORECASE
+    r"\b(?:gpg|pgp|signing(?:key)?|secret-keys|keyserver|key(?: id|s)?|rsa\d{4}|sec|uid|signed|signature)\b", re.IGNORECASE
 )
 
 
@@ -206,8 +209,12 @@ def is_described(text: str, start: int) -> bool:
         return True
     if _OF_A_DEVICE.search(text, max(0, start - 80), start):
         return True
+    if _SUBSCRIPT.match(text, max(0, start - 3)) and _SUBSCRIPT_NAME.match(text, start):
+        return True
     head = text[max(0, start - 40) : start].rstrip(" \t\"'`„“(:,=").casefold()
     if head.endswith(_EXAMPLE_ENDS) and _FOR_EXAMPLE.search(text, max(0, start - 40), start):
+        return True
+    if head.endswith(_KEY_ENDS) and _KEY_OF_DATA.search(head):
         return True
     flag = _FLAG.search(text, max(0, start - 64), start) if text[max(0, start - 1) : start] in (" ", '"', "'") else None
     words = tuple(piece.casefold() for piece in _NAME_PIECE.findall(flag["name"])) if flag else name_before(text, start)
@@ -222,12 +229,22 @@ _EXAMPLE_ENDS = (
 )  # fmt: skip
 
 
-# The start of a reference in the syntax of a framework, up to the name of what it refers to.
+_KEY_ENDS = ("key", "keys", "key is", " es", " est", " é", " è", "键", "键是", "键为", "schlüssel", "schlüssel ist")
+# Keys of tables and caches
+_KEY_OF_DATA = re.compile(
+    r"(?:\b(?:partition|sort|cache|primary|foreign|idempotency|routing|dedup\w{0,12})[ -]key(?: is)?|\b(?:restored from|saved with|hit (?:for|on)|not found for input)(?: the)?(?: primary)? keys?|"
+    r"\b(?:clave|chave|clé|chiave) (?:prim[aá]ri[ae]|primaire|for[aá]nea|externa|étrangère|estrangeira|esterna|de (?:partici[oó]n|orden\w{0,8}|cach[eé]|idempotencia|cache)) (?:es|est|é|è)|"
+    r"(?:主|外|缓存|分区|排序|唯一)键[是为]?|\b(?:primär|fremd|cache|partitions|sortier)-?schlüssel(?: ist)?)$"
+)
+# The start of a reference in the syntax of a framework or a pipeline, up to the name of what it refers to.
 _REFERENCE = re.compile(
-    r"(?:%[a-z]{1,12}\([\w:.-]{0,40}|#\{[\w.\[(]{0,40}[\"']?|\(\(|@[\w.]{1,40}\([\w.]{0,20}=?|(?<![\w-])(?:env|file|fd|secretref):|\{cipher\})$"
+    r"(?:(?-i:(?<![\w.])credentials\([\"'])|%[a-z]{1,12}\([\w:.-]{0,40}|#\{[\w.\[(]{0,40}[\"']?|\(\(|@[\w.]{1,40}\([\w.]{0,20}=?|(?<![\w-])(?:env|file|fd|secretref):|\{cipher\})$"
 )
 
 
+# The name of a field in brackets, as in `form["password1"]`.
+_SUBSCRIPT = re.compile(r"[\w)\]]\[[\"']")
+_SUBSCRIPT_NAME = re.compile(r"[A-Za-z_][A-Za-z_-]{0,40}\d{0,2}[\"']\]")
 # The number of a token that is a device.
 _OF_A_DEVICE = re.compile(
     r"\b(?:seriennummer|inventarnummer|serial number of|numéro de série|número de s[eé]rie|numero di serie)\b[^\n.!?]{0,50}$",
@@ -249,7 +266,9 @@ _FOR_EXAMPLE = re.compile(
 _OF_PAGES = frozenset(
     "page next continuation sequence sync resume cursor pagination starting delta skip prev previous last".split()
 )
-_OF_DATA = frozenset("idempotency cache sort partition primary foreign routing range dedup surrogate natural".split())
+_OF_DATA = frozenset(
+    "idempotency cache sort partition primary foreign routing range dedup surrogate natural public pub publishable site".split()
+)
 _OF_ELEMENTS = frozenset((("name",), ("id",), ("for",), ("class",), ("type",), ("testid",), ("autocomplete",)))
 _PLAIN_NAME = re.compile(r"[A-Za-z][A-Za-z_.-]{0,60}\d{0,2}(?=[\"'\s>])")
 
@@ -266,8 +285,12 @@ def _is_described_by(words: tuple[str, ...], text: str, start: int) -> bool:
         or words[-1:] in (("digest",), ("md5",), ("integrity",), ("checksum",))
     ):
         return True
+    if words[-1:] and words[-1] in _OF_REFERENCES and _REFERS.search(text, max(0, start - 320), start):
+        return True
     if len(words) < 2:  # noqa: PLR2004
         return False
+    if words[-2:] == ("password", "key") and _PLAIN_KEY.match(text, start):
+        return True
     if (
         words[-1] in ("token", "key")
         and words[-2] in _OF_PAGES
@@ -281,6 +304,12 @@ def _is_described_by(words: tuple[str, ...], text: str, start: int) -> bool:
     return words[-1] not in ("id", "ids") or words[-2] not in ("session", "sess", "secret", "connect")
 
 
+# The fields of a reference to a secret of Kubernetes, as in "secretKeyRef: {name: db, key: admin-password}".
+_OF_REFERENCES = frozenset("key name property version".split())
+_REFERS = re.compile(
+    r"\b\w{0,30}Ref\s{0,2}:\s{0,2}(?:\{[^{}\n]{0,200}|\n(?:[ \t]{1,40}[\w-]{1,40}:[^\n]{0,80}\n){0,3}[ \t-]{1,40}[\w-]{1,40}:[ \t]{1,3}[\"']?)$"
+)
+_PLAIN_KEY = re.compile(r"[a-z]{1,20}(?:[-_.][a-z]{1,20}){0,6}(?![\w.-])")
 _ENDS_ADDRESS = re.compile(r"[ \n\t\"'`(<]")
 
 
@@ -298,6 +327,14 @@ def is_lookup_in_prose(value: str) -> bool:
 def is_measure(value: str) -> bool:
     """Return whether the value is a date, a version, or a number with a unit."""
     return _DATE.match(value) is not None or _UNIT.match(value) is not None
+
+
+def is_setting(value: str) -> bool:
+    """Return whether a value is a name with a value of its own, as on the line after a setting that is empty."""
+    return _SETTING.match(value) is not None
+
+
+_SETTING = re.compile(r"(?:[A-Z][A-Z\d_]{1,60}|[a-z][a-z\d_.-]{1,60})(?:=(?!=?$)|:$)")
 
 
 def is_mixed(value: str) -> bool:

@@ -17,10 +17,12 @@ from memoryd.daydream.secret_bound import ANCHORS as BOUND
 from memoryd.daydream.secret_bound import find_bound
 from memoryd.daydream.secret_values import (
     ScannedText,
+    in_address,
     is_described,
     is_lookup,
     is_measure,
     is_placeholder,
+    is_setting,
     is_strange,
     is_wordy,
     looks_random,
@@ -276,10 +278,12 @@ def _behind(text: str, at: int, asked: ValueRequirement, loose: bool) -> tuple[i
     end, way, prose = at, _Way(loose), _ARTICLE.search(text, max(0, at - 40), at) is not None
     for token in islice(_TOKEN.finditer(text, at, at + _REACH), _MAX_TOKENS):
         between, raw = text[end : token.start()], token[0]
-        if not between and raw[0] == "." and end == at:
-            return None  # An attribute or a longer key.
+        if not between and end == at and (raw[0] == "." or raw[0] == "/" and in_address(text, at)):
+            return None  # An attribute, a longer key, or a place of an address.
         if between != " " and (
-            ";" in between
+            "\n" in between
+            and is_setting(raw)
+            or ";" in between
             or "," in between
             and text[at - 4 : at].casefold() == "pass"
             or "。" in between

@@ -545,7 +545,7 @@ _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$", re.IGNORECAS
 _NAME = re.compile(
     r"(?:[A-Za-z]{1,12}v?\d{1,2}(?:\.\d+)*|(?-i:[A-Z]{2,8}-\d{1,6}|[A-Z]{2,5}\d{3,10}|[A-Z]{2,10}(?:0\d{2,9}|\d{5,10}|(?!19|20)\d{4})[A-Z]?|[A-Z]\d[A-Z]{2,4}\d{4}[A-Z])|#\d+|(?:issue|pr|bug|ticket|mr|no|nr|gh|line|file|id)[#-]\d+|[\w.+-]{1,60}@[\w-]{1,60}(?:\.[\w-]{1,30})+|[0-9a-f]{7,12}|[0-9a-f]{40}|\w{1,60}\(.*|v?\d+(?:\.\d+)+\S*|\d+(?:st|nd|rd|th)|"
     r"(?:oauth|sha|utf|argon|base|aes|ipv|ed|rs|hs|es|rsa|md|i18|k8|s3|ec)-?\d\w*|[\w.-]{1,60}\.(?:com|org|net|io|dev|local|internal|de|py|js|ts|go|rs|md|json|ya?ml|toml|env|txt|sh|sql|pem|tex|rst|csv|xlsx?|docx?|pdf|jpe?g|png|svg|gz|zip|[jw]ar|jks|p12|pfx|crt|csr|cer|der|service|cnf|conf|cfg|ini|log|xml|html?|properties|gradle|twig|vue|bat|ps1|ipynb|proto)|"
-    r"\d+[-/x]\w+|[A-Za-z]+/[A-Za-z]+|--?[a-z]\S*|\w+=\S*|(?-i:[a-z]+_[a-z_]+\d?)|(?-i:[A-Z_]{3,}\d?))$",
+    r"[a-z]{2,20}(?:-[a-z]{2,20}){0,3}-20\d\d-[01]\d(?:-[0-3]\d)?|\d+[-/x]\w+|[A-Za-z]+/[A-Za-z]+|--?[a-z]\S*|\w+=\S*|(?-i:[a-z]+_[a-z_]+\d?)|(?-i:[A-Z_]{3,}\d?))$",
     re.IGNORECASE,
 )
 _LONGEST_NAME = 200
