@@ -258,7 +258,7 @@ _NUMBERED = re.compile(
 _RUN = re.compile(r"(?<![A-Za-z0-9_+/=.~%@#$\\-])[A-Za-z0-9_+/=~.-]{20,400}(?![\w\\@%])")
 _LONG_ENOUGH = 32
 OTHER_THAN_A_SECRET = re.compile(
-    r"(?:\b(?:[a-z]{0,12}id(?:-\d)?|guid|hash|sha\d{0,3}|md5|digest|checksum|integrity|fingerprint|thumbprint|e?tag|nonce|(?:[a-z]{1,12}_)?cursor|after|before|next|prev|page|offset|version|commit|rev|revision|addr|address|contract|public|pub\w{0,8}|peer|(?:signature|digest)value>|\w{0,30}(?:hash|digest|checksum|fingerprint)>|x509\w{0,12}>|modulus>|"
+    r"(?:\b(?:[a-z]{0,12}id(?:-\d)?|guid|hash|sha\d{0,3}|md5|digest|checksum|integrity|fingerprint|thumbprint|e?tag|nonce|code_challenge|(?:[a-z]{1,12}_)?cursor|after|before|next|prev|page|offset|version|commit|rev|revision|addr|address|contract|public|pub\w{0,8}|peer|(?:signature|digest)value>|\w{0,30}(?:hash|digest|checksum|fingerprint)>|x509\w{0,12}>|modulus>|"
     r"cert|certificate|issuer|subject|image|icon|font|data|src|href|url|mappings|tx|txn|block|root|h1|trace|span|request|req|upload|file|folder|drive|sheet|doc|document|chunk|asset|build|bundle|state|slug|ref|invoice|order|object|"
     r"entity|message|msg|event|thread|run|job|task|node|container|pod|instance|model|dataset|ipfs|cid|magnet|blob|layer|manifest|ksuid|ulid|nanoid|short|link|video|channel|playlist|team|board|card|design|"
     r"branch|tag|class|package|module|ssh-rsa|ssh-ed25519|ssh-dss|ecdsa-sha2-\w{1,12}|base64,?|solana|program|bitcoin|btc|mint|index|on)(?:\s?key)?(?:\s(?:is|was|of|at|is at|to))?[\"']?\s{0,3}[:=#/]?\s{0,3}[\"'`(<]{0,2}|"
@@ -266,8 +266,8 @@ OTHER_THAN_A_SECRET = re.compile(
     re.IGNORECASE,
 )
 IS_DATA = re.compile(
-    r"_?_Z\w|AAAA[A-Z]|Qm[1-9A-HJ-NP-Za-km-z]{44}$|iVBOR|R0lGOD|UklGR|PHN2Z|PD94b|/9j/|JVBERi|UEsDB|H4sI|d09G|T1RUT|AAEAAA|MII|MIGfMA0G|M(?:Fkw|Fww|Cow|HYw)[EB]|eyJ|bafy|AQICAH|AgB[A-Z]|sha\d{3}|nonce-|"
-    r"[a-z]{2,8}_[A-Za-z0-9]{8,24}$|(?:chatcmpl|resp|toolu|call|asst|thread|batch)[-_]|[a-z]+-[a-z]+-|https?|www\.|W/|arn:|projects/",
+    r"_?_Z\w|AAAA[A-Z]|Qm[1-9A-HJ-NP-Za-km-z]{44}$|iVBOR|R0lGOD|UklGR|PHN2Z|PD94b|/9j/|JVBERi|UEsDB|ME(?:UCI|QCI|YCI)[A-Q]|H4sI|d09G|T1RUT|AAEAAA|MII|MIGfMA0G|M(?:Fkw|Fww|Cow|HYw)[EB]|eyJ|bafy|AQICAH|AgB[A-Z]|sha\d{3}|nonce-|"
+    r"0x[0-9a-fA-F]{40}$|pk_(?:live|test)_|[a-z]{2,8}_[A-Za-z0-9]{8,24}$|(?:chatcmpl|resp|toolu|call|asst|thread|batch)[-_]|[a-z]+-[a-z]+-|https?|www\.|W/|arn:|projects/",
 )
 _FILE_END = re.compile(r"\.(?:[a-z]{2,5}\d?|[a-z]\d?)$")
 
@@ -285,11 +285,17 @@ def _random_runs(scanned: ScannedText) -> Iterator[Found]:
             continue
         if OTHER_THAN_A_SECRET.search(text, max(0, start - 48), start) or in_address(text, start):
             continue
+        if _IS_AN_ADDRESS.match(text, start + len(value)):
+            continue
         if _is_public_block(text, start) or _OF_PUBLIC_JWK.search(text, max(0, start - 10), start):
             continue
         yield start, start + len(value), "key"
 
 
+_IS_AN_ADDRESS = re.compile(
+    r"\s(?:is|was|=|—|-)\s(?:(?:the|a|an|our|my|your)\s)?(?:[\w'-]{1,20}\s){0,2}(?:address|digest|hash|checksum|fingerprint)\b",
+    re.IGNORECASE,
+)
 _OF_PUBLIC_JWK = re.compile(r"[\"'](?:n|x|y|kid|x5[ct])[\"']\s{0,2}:\s{0,2}[\"']$")
 
 

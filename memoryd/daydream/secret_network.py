@@ -328,7 +328,7 @@ def _in_quotes(text: str, begin: int, end: int) -> Iterator[SecretCandidate]:
             yield SecretCandidate(start, stop, 1)
 
 
-_IS_REGEX = re.compile(r"\.\*|\\[xudws][\w\\-]?.*\\|\[\^|\(\?[:=!<]")
+_IS_REGEX = re.compile(r"\.\*|\[\^?\w-\w|\\[xudws][\w\\-]?.*\\|\[\^|\(\?[:=!<]")
 # A header or an assignment in quotes: its value is a candidate of its own.
 _FIELD = re.compile(r"[A-Za-z][\w-]{1,40}: ")
 # The name of a field or method.
@@ -337,7 +337,7 @@ _NAMES_A_FIELD = re.compile(
 )
 # Recipients, accounts and other objects of well-known services, references, keys of a keyboard, and texts to be replaced.
 _IS_PUBLIC = re.compile(
-    r"age1[0-9a-z]{58}$|dXNlcjpwYXNz|dXNlcm5hbWU6cGFz|QWxhZGRpbjpv|Zm9vOmJhcg|[CUTGDBW]0[0-9A-Z]{8,10}$|(?-i:E(?=[A-Z]{0,12}\d)[0-9A-Z]{12,14}$)|(?:acct|cus|pi|ch|evt|sub|price|prod|in|seti|si|usr|user|org|app|req|txn|po|card|src|pm|prj|proj|team|acc|run|job|msg|thread|asst|file|batch|ft|"
+    r"(?:SCOPE|ROLE|PERM)_[A-Za-z]|(?:argon2(?:id|i|d)?|bcrypt|scrypt|pbkdf2)[,; ]|pk_(?:live|test)_|age1[0-9a-z]{58}$|dXNlcjpwYXNz|dXNlcm5hbWU6cGFz|QWxhZGRpbjpv|Zm9vOmJhcg|[CUTGDBW]0[0-9A-Z]{8,10}$|(?-i:E(?=[A-Z]{0,12}\d)[0-9A-Z]{12,14}$)|(?:acct|cus|pi|ch|evt|sub|price|prod|in|seti|si|usr|user|org|app|req|txn|po|card|src|pm|prj|proj|team|acc|run|job|msg|thread|asst|file|batch|ft|"
     r"resp|call|toolu|chatcmpl|cmpl)[_-][A-Za-z0-9]{8,40}$|%[\w.]{1,60}[(%]|#\{|@[\w.]{1,60}[@(]|\{cipher\}|(?:ctrl|strg|cmd|alt|shift|option|meta)\+\w|(?:env|file|fd|stdin):\S|please[-_]|[\w-]{0,30}(?:change|replace)[-_]?(?:me|it|this)(?:[-_](?:now|in|later|please)\w{0,20})?$",
     re.IGNORECASE,
 )
@@ -405,12 +405,16 @@ _NO_VALUE = re.compile(
     r"(?:[A-Za-z_]\w{0,40}\.){2,8}[a-z][a-z\d]{0,40}_\w{1,40}|"
     r"(?:[A-Za-z][\w.]{1,20}-){2,6}[0-9a-f]{32,64}|[^:=]{0,120}(?:node_modules|site-packages)/\S{1,200}|"
     r"(?:hover|focus|active|disabled|dark|first|last|odd|even|placeholder|group-hover|focus-visible|sm|md|lg|xl|2xl):[a-z][\w:/.%#-]{1,60}|"
-    r"[a-z]{2,20}(?:-[a-z]{2,20}){0,4}-20\d\d-[01]\d(?:-[0-3]\d)?[.,:]?|(?:\w{1,60}=)?arn:\S{1,300}|\.[a-z][\w.-]{2,40}|[a-z\d-]{1,60}(?:\.[a-z\d-]{1,60}){1,5}(?::\d{2,5})?/[a-z\d._/-]{1,120}:[\w.-]{1,60}|(?:[A-Za-z_]{2,20}%2F){1,4}[A-Za-z_]{2,20}|[0-9a-f]{8}-(?:[0-9a-f]{0,4}-){0,3}[0-9a-f]{0,11}(?:\.{3}|…)"
+    r"[a-z]{2,20}(?:-[a-z]{2,20}){0,4}-20\d\d-[01]\d(?:-[0-3]\d)?[.,:]?|"
+    r"(?:issue|pr|mr|bug|ticket|[\w.-]{1,40}/[\w.-]{1,60})#\d{1,8}[.,]?|#[a-z][\w-]{3,80}|(?:package|node|npm|jsr|file):\S{1,200}|[\w./-]{2,80}@sha\d{3}:\w{4,128}|[A-Z\d]{10}(?:\.[a-z][\w-]{1,30}){2,5}|eyJ[\w-]{8,80}(?:\.{3}|…)|hashlib\.\w{3,12}|"
+    r"(?:sess(?:ion)?|users?|cart|orders?|cache|lock|rate|rate-?limit|queue|jobs?|tenant|profile)(?::[\w{}@.-]{1,60}){1,4}:[a-z_]{2,20}|"
+    r"(?:\w{1,60}=)?arn:\S{1,300}|\.[a-z][\w.-]{2,40}|[a-z\d-]{1,60}(?:\.[a-z\d-]{1,60}){1,5}(?::\d{2,5})?/[a-z\d._/-]{1,120}:[\w.-]{1,60}|"
+    r"(?:[A-Za-z_]{2,20}%2F){1,4}[A-Za-z_]{2,20}|[0-9a-f]{8}-(?:[0-9a-f]{0,4}-){0,3}[0-9a-f]{0,11}(?:\.{3}|…)"
 )
 _ENTITY = re.compile(r"&(?:[a-z]{2,6}|#\d{1,5})$")
 _IDENTIFIER_START = re.compile(r"[A-Za-z_$][\w$]{2,60}")
 _IS_GIVEN = re.compile(
-    r"\?:\s|\s?:=\s|\s=\s|:\s(?:string|number|boolean|bool|int|any|str|object|void|never|unknown|null|undefined|Promise|Date|Record|float|bytes)\b"
+    r"\?:\s|\s?:=\s|\s=\s|\s\+\s|:\s(?:string|number|boolean|bool|int|any|str|object|void|never|unknown|null|undefined|Promise|Date|Record|float|bytes)\b"
 )
 _FULL_PATH = re.compile(
     r"/(?:Users|home|root|etc|opt|usr|var|srv|tmp|mnt|media|data|app|work|workspace|private|Applications|Library)/[\w.@-]"
@@ -428,6 +432,8 @@ def _is_variable(text: str, start: int, value: str) -> bool:
 
 
 _SHORTEST_PIECE = 3
+# Keywords that follow a condition about a credential
+_STATEMENTS = frozenset("raise return throw break continue assert yield exit goto elif else then await".split())
 _DOTTED_WORDS = re.compile(r"[A-Za-z]{1,40}(?:\.[A-Za-z]{1,40}){0,4}")
 _OPENS_ARGUMENTS = ("(", "{")
 # "pass x down to y"
@@ -458,7 +464,7 @@ def _may_be_value(text: str, start: int, end: int) -> bool:
         and _PUBLIC_FIELD.search(text, max(0, start - 12), start) is not None
     ):
         return False
-    if not any(c.isalpha() for c in value):
+    if not any(c.isalpha() for c in value) or value in _STATEMENTS or len(set(value)) <= 2:  # noqa: PLR2004
         return False  # Codes and PINs are found by their words.
     if _PASSES.search(text, max(0, start - 12), start) and _ONWARDS.match(text, end):
         return False

@@ -134,7 +134,9 @@ def _accept_string_data(match: re.Match[str]) -> bool:
 def _accept_line(match: re.Match[str]) -> bool:
     """Accept a value that is alone with its name on a line, if it has letters and digits."""
     value = match["secret"]
-    return _accept_typed(match) and is_mixed(value) and not is_name(value) and any(c.isdigit() for c in value)
+    return (
+        _accept_typed(match) and is_mixed(value) and not is_name(value) and any(c.isdigit() for c in value) and "::" not in value
+    )
 
 
 def _accept_defined(match: re.Match[str]) -> bool:
@@ -299,7 +301,7 @@ def _accept_named(match: re.Match[str]) -> bool:
 
 _NO_KEY_NAME = re.compile(
     r"(?:public|pub|primary|foreign|partition|sort|range|cache|idempotency|dedup\w{0,10}|routing|row|object|s3|bucket|host|known|ssh|rsa|dsa|gpg|pgp|ed25519|ecdsa|natural|surrogate|composite|unique|index|map|dict|lookup|"
-    r"next|prev|page|pagination|continuation|cursor|sync|csrf|xsrf|react|item|list|query|group|message|event|trace|span|lock|cipher_?suite|layer|asset|etag|commit|build|checksum|digest|fingerprint|restore|restored from|saved with|hit for|state|revision|version)$",
+    r"next|prev|page|pagination|continuation|cursor|sync|csrf|xsrf|react|item|list|query|group|message|event|trace|span|lock|cipher_?suite|layer|asset|etag|commit|build|checksum|digest|fingerprint|restore|restored from|saved with|hit for|did:|state|revision|version)$",
     re.IGNORECASE,
 )
 _OF_ACCESS = re.compile(
@@ -423,6 +425,11 @@ def _is_other_than_a_value(match: re.Match[str]) -> bool:
         return True
     if text.startswith(">", match.end("key")) and text[max(0, match.start("key") - 1) : match.start("key")] == "<":
         return True
+    if value.isalpha() and (
+        text[max(0, match.start("secret") - 2) : match.start("secret")].strip()[-1:] in _AGENT_FOLLOWS
+        or _IS_AGENT.match(text, match.start("secret") + len(value))
+    ):
+        return True
     between = text[match.end("key") : match.start("secret")]
     if _OF_A_LETTER.search(between) or "\n" in between and is_setting(value):
         return True
@@ -435,6 +442,9 @@ def _is_other_than_a_value(match: re.Match[str]) -> bool:
 _FILE_END = re.compile(
     r"\.(?:txt|md|json|ya?ml|toml|ini|env|conf|cfg|log|sql|html?|xml|py|[jt]sx?|go|rs|rb|java|kt|php|cs|sh|kdbx|key|pem)\b"
 )
+# In Chinese and Japanese: what generates or keeps the password.
+_AGENT_FOLLOWS = tuple("由找从在靠问跟")
+_IS_AGENT = re.compile(r"\s?(?:が|から)")
 # A parameter, as in "(m=65536, t=3)"
 _OF_A_LETTER = re.compile(r"[(,\s][a-z]=$")
 
@@ -784,7 +794,7 @@ _PREFIXED = (
     r"npm_[A-Za-z0-9]{20,300}",
     r"hf_[A-Za-z0-9]{20,300}",
     r"pypi-(?=[\w-]{0,80}\d)[\w-]{20,400}",
-    r"(?:sk|rk|pk)_(?:live|test)_[A-Za-z0-9]{10,300}",
+    r"(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{10,300}",
     r"whsec_[A-Za-z0-9+/=]{16,300}",
     r"SG\.[\w-]{16,100}\.[\w-]{16,100}",
     r"do[opr]_v1_[a-f0-9]{32,100}",
@@ -966,7 +976,7 @@ RULES: tuple[SecretRule, ...] = (
         r"qyapi\.weixin\.qq\.com/cgi-bin/webhook/send\?key=|oapi\.dingtalk\.com/robot/send\?access_token=|maker\.ifttt\.com/trigger/\w{1,60}/with/key/|"
         r"api\.telegram\.org/bot|logic\.azure\.com[^\s?]{0,200}\?[^\s]{0,200}?sig=|hook\.\w{2,4}\d?\.make\.com/|/webhooks?/(?:[\w-]{0,40}/){0,3}(?=[\w-]{0,60}\d))"
         r"(?P<secret>[\w@:/.%=&?-]{12,300})",
-        lambda match: any(c.isdigit() for c in match["secret"]),
+        _accept_with_digit,
         stems="hooks.slack discord webhook.office hooks.zapier open.feishu open.larksuite chat.googleapis qyapi oapi.dingtalk maker.ifttt api.telegram logic.azure hook. /webhook",
     ),
     _rule(
@@ -1500,7 +1510,7 @@ RULES: tuple[SecretRule, ...] = (
     _rule(
         "password",
         "",
-        r"(?:\bssh-keygen\b[^\n]{0,200}?\s-[NP]\s{0,2}|(?<=\])[\"']?\s-[NP]\s{1,2}|\bwpa_passphrase\s{1,3}(?:\"[^\"\n]{1,40}\"|\S{1,40})\s{1,3}|openssl\b[^\n]{0,200}?\s-(?:passin|passout|pass|k)\s{1,2}(?:pass:)?)[\"']?(?P<secret>[^\s\"'-][^\s\"']{3,100})",
+        r"(?:\bssh-keygen\b[^\n]{0,200}?\s-[NP]\s{0,2}|(?<=\])[\"']?\s-[NP]\s{1,2}|\bwpa_passphrase\s{1,3}(?:\"[^\"\n]{1,40}\"|\S{1,40})\s{1,3}|openssl\b[^\n]{0,200}?\s-(?:passin|passout|pass|k)\s{1,2}(?:pass:)?)(?P<quote>[\"'])?(?P<secret>(?(quote)[^\"'\n-][^\"'\n]{3,100}(?=[\"'])|[^\s\"'-][^\s\"']{3,100}))",
         lambda match: _accept_no_lookup(match) and not match["secret"].startswith(("env:", "file:", "fd:", "stdin")),
         ignore_case=False,
         stems="ssh-keygen wpa_passphrase openssl ~-n ~-p '~-n \"~-n '~-p",

@@ -62,7 +62,7 @@ _CHOSEN_WORDS = re.compile(r"[a-z0-9]{4,14}(?:\.[a-z0-9]{4,14}){1,3}(?<=[a-z]\d\
 _LOOKUP = re.compile(
     r"^(?:process|os|sys|env|self|this|config|cfg|settings|options|args|req|request|secrets|vars?|data|local|module|params|inputs|ctx|app|std)"
     r"[.:\[]|^[A-Za-z_]\w{0,80}(?:(?:\.|::|->|\?\.)[A-Za-z_]\w{0,80})+$|^[a-z_][\w.]{0,60}\[|^[A-Z][A-Z_]{3,60}$|^arn:|^projects/|^op://|^vault:|^ref\+|"
-    r"^[A-Z]?[a-z]{2,20}(?:[A-Z][a-z]{2,20}){1,6}[;!?,)]?$"
+    r"^[A-Z]?[a-z]{2,20}(?:[A-Z][a-z]{2,20}|(?:ID|URL|URI|API|JWT|UUID|HTTP|JSON|SSO|MFA|OTP)(?![a-z])){1,6}[;!?,)]?$"
 )
 _NAMESPACE = re.compile(
     r"^(?:process|os|sys|env|self|this|config|cfg|settings|options|args|req|request|secrets|vars?|params|inputs|app|module|data|local|random_password)\."
@@ -205,20 +205,32 @@ def is_described(text: str, start: int) -> bool:
             return True
     if _PGP_ID.match(text, start) and _OF_PGP.search(text, max(0, start - 60), start):
         return True
+    if _is_reference(text, start) or _is_introduced_as_other(text, start):
+        return True
+    flag = _FLAG.search(text, max(0, start - 64), start) if text[max(0, start - 1) : start] in (" ", '"', "'") else None
+    words = tuple(piece.casefold() for piece in _NAME_PIECE.findall(flag["name"])) if flag else name_before(text, start)
+    return _is_described_by(words, text, start)
+
+
+def _is_reference(text: str, start: int) -> bool:
+    """Return whether a value says where a credential is, or is a part of a token whose rest is left out."""
     if text.startswith("${", max(0, start - 2)) or _is_in_arn(text, start) or _REFERENCE.search(text, max(0, start - 64), start):
         return True
-    if _OF_A_DEVICE.search(text, max(0, start - 80), start):
+    if text.startswith("eyJ", start) and _CUT_OFF.match(text, start):
         return True
-    if _SUBSCRIPT.match(text, max(0, start - 3)) and _SUBSCRIPT_NAME.match(text, start):
+    return _SUBSCRIPT.match(text, max(0, start - 3)) is not None and _SUBSCRIPT_NAME.match(text, start) is not None
+
+
+def _is_introduced_as_other(text: str, start: int) -> bool:
+    """Return whether the words before a value say that it is an example, the number of a device, a word to search for or a key of data."""
+    if _OF_A_DEVICE.search(text, max(0, start - 80), start):
         return True
     head = text[max(0, start - 40) : start].rstrip(" \t\"'`„“(:,=").casefold()
     if head.endswith(_EXAMPLE_ENDS) and _FOR_EXAMPLE.search(text, max(0, start - 40), start):
         return True
     if head.endswith(_KEY_ENDS) and _KEY_OF_DATA.search(head):
         return True
-    flag = _FLAG.search(text, max(0, start - 64), start) if text[max(0, start - 1) : start] in (" ", '"', "'") else None
-    words = tuple(piece.casefold() for piece in _NAME_PIECE.findall(flag["name"])) if flag else name_before(text, start)
-    return _is_described_by(words, text, start)
+    return _KEYWORD.search(head) is not None and _PLAIN_WORDS.match(text, start) is not None
 
 
 _FLAG = re.compile(r"(?<!\S)--(?P<name>[a-z][\w-]{1,50})\s{1,2}[\"']?$")
@@ -229,19 +241,24 @@ _EXAMPLE_ENDS = (
 )  # fmt: skip
 
 
-_KEY_ENDS = ("key", "keys", "key is", " es", " est", " é", " è", "键", "键是", "键为", "schlüssel", "schlüssel ist")
+_KEY_ENDS = ("key", "keys", "key is", "sitekey", " es", " est", " é", " è", "键", "键是", "键为", "schlüssel", "schlüssel ist")
 # Keys of tables and caches
 _KEY_OF_DATA = re.compile(
-    r"(?:\b(?:partition|sort|cache|primary|foreign|idempotency|routing|dedup\w{0,12})[ -]key(?: is)?|\b(?:restored from|saved with|hit (?:for|on)|not found for input)(?: the)?(?: primary)? keys?|"
+    r"(?:\b(?:site|partition|sort|cache|primary|foreign|idempotency|routing|dedup\w{0,12})[ -]?key(?: is)?|\b(?:restored from|saved with|hit (?:for|on)|not found for input)(?: the)?(?: primary)? keys?|"
     r"\b(?:clave|chave|clé|chiave) (?:prim[aá]ri[ae]|primaire|for[aá]nea|externa|étrangère|estrangeira|esterna|de (?:partici[oó]n|orden\w{0,8}|cach[eé]|idempotencia|cache)) (?:es|est|é|è)|"
     r"(?:主|外|缓存|分区|排序|唯一)键[是为]?|\b(?:primär|fremd|cache|partitions|sortier)-?schlüssel(?: ist)?)$"
 )
+# A word to search for
+_PLAIN_WORDS = re.compile(r"[^\W\d_]{1,30}(?:[-_ ][^\W\d_]{1,30}){0,6}(?![\w!#$%&*+@-])")
+_KEYWORD = re.compile(r"\b(?:palabras? clave|palavras?[- ]chave|mots?[- ]cl[ée]s?)(?! secr)(?: [^\W\d]{1,20}){0,4}$")
 # The start of a reference in the syntax of a framework or a pipeline, up to the name of what it refers to.
 _REFERENCE = re.compile(
     r"(?:(?-i:(?<![\w.])credentials\([\"'])|%[a-z]{1,12}\([\w:.-]{0,40}|#\{[\w.\[(]{0,40}[\"']?|\(\(|@[\w.]{1,40}\([\w.]{0,20}=?|(?<![\w-])(?:env|file|fd|secretref):|\{cipher\})$"
 )
 
 
+# The header of a token whose rest is left out
+_CUT_OFF = re.compile(r"eyJ[\w-]{8,80}(?:\.{3}|…)")
 # The name of a field in brackets, as in `form["password1"]`.
 _SUBSCRIPT = re.compile(r"[\w)\]]\[[\"']")
 _SUBSCRIPT_NAME = re.compile(r"[A-Za-z_][A-Za-z_-]{0,40}\d{0,2}[\"']\]")
@@ -253,8 +270,10 @@ _OF_A_DEVICE = re.compile(
 
 
 def _is_in_arn(text: str, start: int) -> bool:
-    """Return whether the value is a part of the name of a resource at Amazon."""
-    begin = text.rfind("arn:", max(0, start - 120), start)
+    """Return whether the value is a part of the name of a resource at Amazon, or of a decentralized identifier."""
+    begin = max(text.rfind(scheme, max(0, start - 120), start) for scheme in ("arn:", "did:"))
+    if begin > 0 and text[begin - 1].isalnum():
+        return False
     return begin >= 0 and not any(c.isspace() or c in "\"'," for c in text[begin:start])
 
 
@@ -277,12 +296,14 @@ def _is_described_by(words: tuple[str, ...], text: str, start: int) -> bool:
     """Return whether the words of a name show that its value is not a credential."""
     if words in _OF_ANALYTICS or words in _OF_ELEMENTS and _PLAIN_NAME.match(text, start) is not None:
         return True
+    if words == ("id",) and _PREFIXED_ID.match(text, start):
+        return True
     if words[-2:] in (("existing", "secret"), ("pull", "secret"), ("pull", "secrets"), ("tls", "secret")):
         return True
     if (
         words[-3:-1] == ("web", "socket")
         or words[-2:-1] == ("sha",)
-        or words[-1:] in (("digest",), ("md5",), ("integrity",), ("checksum",))
+        or words[-1:] in (("challenge",), ("digest",), ("md5",), ("integrity",), ("checksum",))
     ):
         return True
     if words[-1:] and words[-1] in _OF_REFERENCES and _REFERS.search(text, max(0, start - 320), start):
@@ -304,6 +325,7 @@ def _is_described_by(words: tuple[str, ...], text: str, start: int) -> bool:
     return words[-1] not in ("id", "ids") or words[-2] not in ("session", "sess", "secret", "connect")
 
 
+_PREFIXED_ID = re.compile(r"[a-z]{2,8}_[A-Za-z0-9]{6,40}[\"']")
 # The fields of a reference to a secret of Kubernetes, as in "secretKeyRef: {name: db, key: admin-password}".
 _OF_REFERENCES = frozenset("key name property version".split())
 _REFERS = re.compile(

@@ -18,6 +18,7 @@ from memoryd.daydream.secret_bound import find_bound
 from memoryd.daydream.secret_values import (
     ScannedText,
     in_address,
+    is_compound,
     is_described,
     is_lookup,
     is_measure,
@@ -510,6 +511,7 @@ _LOGIN = re.compile(
 )
 
 
+_CAPITALS = re.compile(r"[A-Z][a-zà-ÿ]{2,14}[-_.][A-Z][a-zà-ÿ]{2,14}")
 # Software with its version, as in "debian-12.7"
 _VERSIONED = re.compile(r"[a-z]{2,20}-v?\d{1,4}(?:\.\d{1,4}){0,3}")
 
@@ -534,7 +536,10 @@ def _pairs(text: str) -> Iterator[Found]:
         spaced = pair["bar"] not in ("/", " / ", ":") and user not in _HEADS
         if is_name(value) or _VERSIONED.fullmatch(value) or not named or spaced or not _LOGIN.search(around):
             continue
-        if is_picked(value) or pair["bar"] == " / " and _is_key(value, ValueRequirement.KEY, _Join(True, 0, False)):
+        words = (
+            pair["bar"] == " / " and pair["user"].islower() and _CAPITALS.fullmatch(value) is not None and not is_compound(value)
+        )
+        if words or is_picked(value) or pair["bar"] == " / " and _is_key(value, ValueRequirement.KEY, _Join(True, 0, False)):
             yield pair.start("secret"), pair.start("secret") + len(value), "password"
 
 

@@ -370,15 +370,27 @@ def _joined_before(
         return None
     if _may_be_secret(value, password, near=True):
         return (start, start + len(value))
-    if not password or pointed and joint not in _IS or not (_may_be_word(value) or joint in _AS and _is_chosen_words(value)):
+    chosen = joint in _AS and (_is_chosen_words(value) or _TWO_CAPITALS.fullmatch(value) is not None)
+    if not password or pointed and joint not in _IS or not (_may_be_word(value) or chosen):
         return None
     earlier = tokens[-2][1].casefold().strip(_QUOTES) if len(tokens) > 1 else ""
-    if joint in _AS and earlier in ASKS_FOR and _clause_ends(text, word.end()):
+    if (
+        joint in _AS
+        and (earlier in ASKS_FOR or chosen and "_" not in value and earlier in _TAKES)
+        and _clause_ends(text, word.end())
+    ):
         return (start, start + len(value))
     first = not earlier or earlier[-1] in ".,;:!?" or raw[:1] in "\"'`„“«"
     if joint in _IS and joint not in ("-", ":") and first and _clause_ends(text, word.end()) and _begins_line(text, tokens):
         return (start, start + len(value))
     return None
+
+
+_TWO_CAPITALS = re.compile(r"[A-Z][a-zà-ÿ]{2,14}[A-Z][a-zà-ÿ]{2,14}")
+# Verbs after which joined words may be what is used as a password.
+_TAKES = frozenset(
+    "takes accepts share shares set left put kept has uses used puse dejé acepta tiene quedó mis laissé accepte".split()
+)
 
 
 def _begins_line(text: str, tokens: list[tuple[int, str]]) -> bool:

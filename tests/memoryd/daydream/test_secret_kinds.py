@@ -138,3 +138,84 @@ def test_random_letters_are_distinguished_from_words() -> None:
     assert is_strange("ZQPXK" + "TRWLMGBVNC")
     for word in ("authentication", "Bundesministerium", "getUserByIdentifier", "kubernetes"):
         assert not is_strange(word)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "SMTP_PASS=\nSMTP_HOST=localhost",
+        "JWT_SECRET=\nJWT_EXPIRES_IN=15m",
+        "spring.datasource.password=\nspring.jpa.open-in-view=false",
+        "[database]\npassword =\nport = 5432",
+    ],
+)
+def test_the_line_after_an_empty_setting_is_not_its_value(text: str) -> None:
+    assert redact(text).text == text
+
+
+def test_a_value_alone_on_the_line_after_its_name_is_found() -> None:
+    assert "Hazel" not in redact("password:\n  Hazel-Brook-71").text
+    assert MIXED not in redact(f"SECRET=\n{MIXED}").text
+    assert "hazel71" not in redact("DB_PASSWORD=\nDB_PASSWORD_RO=hazel71brook").text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ansible-playbook site.yml --ask-become-pass --ask-vault-pass",
+        "redis-cli --askpass ping",
+        "docker build --secret id=npm,src=.npmrc -t api:dev .",
+        "gcloud secrets versions access latest --secret=stripe-key",
+        "the object replace mechanism can be bypassed with --no-replace-objects",
+    ],
+)
+def test_what_follows_an_option_without_a_value_and_the_name_of_a_secret_are_kept(text: str) -> None:
+    assert redact(text).text == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "secretKeyRef:\n  name: third-party\n  key: weather-api-key",
+        "adminPasswordKey: postgres-password",
+        "credentials('docker-hub-creds')",
+        'form.password = form.cleaned_data["password1"]',
+        "sort key created_at#desc, partition key tenant#42",
+        "la clave primaria es pedido_2024",
+        "Cache restored from key: node-cache-Linux-x64-" + HEX_32,
+        "password: Rails.application.credentials.smtp_password",
+        "org.springframework.security.authentication.UsernamePasswordAuthenticationToken",
+        "  walletAddress?: string; // JWT wallet",
+        "Passwords are hashed with argon2id (m=65536, t=3, p=4).",
+        "sha1(password.txt) differs: " + HEX_32 + "9b1f04c7",
+        "diff --git a/auth/token.go b/auth/token.go\nindex 83db48f..bf2a1c9 100644",
+        "redis://:<password>@localhost:6379",
+        'next_cursor: "MjAyNC0wNi0xOVQxMDowMDowMFp8MTI0"',
+        'palabra clave: "zapatos-rojos"',
+        "label.password=Contraseña",
+        "密码由 Terraform 生成后直接写入 Vault",
+        "0x" + "71C7656EC7ab88b098defB751B7401B5f6d8976F" + " holds the keys of the multisig",
+    ],
+)
+def test_names_references_and_positions_near_words_for_access_are_kept(text: str) -> None:
+    assert redact(text).text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("PGPASSWORD='hazel(brook)71' psql shop", "brook"),
+        ('password: "hazel[brook]71"', "brook"),
+        (f"Datadog:\n  api key {HEX_32}\n  application key {HEX_32[::-1]}9b1f04c7", HEX_32[::-1]),
+        ("Recovery codes for the shared shop-bot account, keep them in the safe:\n4f1c9-e07ab\nb83d2-96c5f", "e07ab"),
+        ("恢复码（请存好）：\nk3m9-x7q2\np8n4-z1v6", "x7q2"),
+        (':crypto.mac(:hmac, :sha256, "hazel-brook-71", body)', "hazel-brook"),
+        ("OpenSSL::HMAC.digest('sha256', 'Hazel.Brook', data)", "Hazel.Brook"),
+        ('CryptoJS.HmacSHA256(msg, "hazel-brook-71")', "hazel-brook"),
+        ("cookieParser('hazel-brook-71')", "hazel-brook"),
+        ('conn.Login("ann", "Hazel-brook")', "Hazel-brook"),
+        ("the sandbox: ops / Hazel-Brook for the login", "Hazel-Brook"),
+    ],
+)
+def test_brackets_long_headings_and_arguments_of_calls_hide_no_secret(text: str, secret: str) -> None:
+    assert secret not in redact(text).text
