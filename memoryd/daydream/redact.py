@@ -498,6 +498,9 @@ def _detect(scanned: ScannedText, finds: _Finds) -> str:
     return text
 
 
+_EXAMPLE_ENDS = ("EXAMPLE", "XXXX")
+
+
 def _matches(pattern: re.Pattern[str], text: str) -> list[Span]:
     """Return the spans of the secrets that the pattern matches.
 
@@ -512,7 +515,12 @@ def _matches(pattern: re.Pattern[str], text: str) -> list[Span]:
         start += len(text[start:end]) - len(text[start:end].lstrip("\"'=: \t\r\n"))
         end -= len(text[start:end]) - len(text[start:end].rstrip("\"'=: \t\r\n"))
         secret = text[start:end]
-        if len(secret) >= _SHORTEST_FOUND and MARK not in secret and _DIGIT.search(secret) and not secret.endswith("EXAMPLE"):
+        if (
+            len(secret) >= _SHORTEST_FOUND
+            and MARK not in secret
+            and _DIGIT.search(secret)
+            and not secret.upper().endswith(_EXAMPLE_ENDS)
+        ):
             out.append((start, end))
     return out
 

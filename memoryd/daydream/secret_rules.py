@@ -353,6 +353,14 @@ def _accept_with_digit(match: re.Match[str]) -> bool:
     return any(c.isdigit() for c in match["secret"]) and not is_placeholder(match["secret"])
 
 
+def _accept_hook(match: re.Match[str]) -> bool:
+    """Reject the example of an address, which ends in a row of the letter X."""
+    return any(c.isdigit() for c in match["secret"]) and _ROW_OF_X.search(match["secret"]) is None
+
+
+_ROW_OF_X = re.compile(r"x{4,}$", re.IGNORECASE)
+
+
 def _accept_header(match: re.Match[str]) -> bool:
     return _accept_random(match) or (_accept_mixed(match) and any(c.isdigit() for c in match["secret"]))
 
@@ -431,6 +439,8 @@ def _is_other_than_a_value(match: re.Match[str]) -> bool:
     ):
         return True
     between = text[match.end("key") : match.start("secret")]
+    if _HEX_DIGITS.fullmatch(value) and _OF_A_HASH.search(text, max(0, match.start("key") - 40), match.start("key")):
+        return True
     if _OF_A_LETTER.search(between) or "\n" in between and is_setting(value):
         return True
     if match["key"].casefold() == "pass" and re.search(r"\b(?:to|in|on)\s{1,3}$", text[match.end("key") : match.start("secret")]):
@@ -441,6 +451,10 @@ def _is_other_than_a_value(match: re.Match[str]) -> bool:
 
 _FILE_END = re.compile(
     r"\.(?:txt|md|json|ya?ml|toml|ini|env|conf|cfg|log|sql|html?|xml|py|[jt]sx?|go|rs|rb|java|kt|php|cs|sh|kdbx|key|pem)\b"
+)
+_HEX_DIGITS = re.compile(r"[0-9a-f]{6,128}")
+_OF_A_HASH = re.compile(
+    r"\b(?:hash|digest|checksum|fingerprint|md5|sha-?\d{1,3})\s(?:of|for)\s(?:(?:the|our|a)\s)?(?:\w{1,20}\s)?$", re.IGNORECASE
 )
 # In Chinese and Japanese: what generates or keeps the password.
 _AGENT_FOLLOWS = tuple("由找从在靠问跟")
@@ -866,7 +880,10 @@ PREFIXED = re.compile(rf"(?<![A-Za-z0-9_/])(?<![^\n]\+)(?P<secret>{'|'.join(_PRE
 _PIN = r"(?<![\w-])(?:PIN|Pin|pin|PUK|puk|Geheimzahl|Geheimnummer|code confidentiel|código secreto|codice segreto|clave numérica|пин)(?:[ -]?(?:code|number|nummer|Code|Nummer|번호|番号|号码|コード|码))?(?![A-Za-z])"
 _PIN_IS = r"[^\n.:=!?]{0,40}?(?:\s{0,2}[:=：]\s{0,2}|'s\s|\s(?:is|was|ist|lautet|est|es|é|это|remains)\s{1,2}|(?:是|为|は|은|는)\s{0,2})"
 _PIN_END = r"(?![A-Za-z0-9_:/%-])(?!\.\d)(?!\s(?:of|on|in|lines?|bytes?|times|ms|items|rows|pins?)\b)"
-_NO_CODE = "".join(f"(?<!{word} )" for word in "error exit status zip return area response postal country bar qr source".split())
+_NO_CODE = "".join(
+    f"(?<!{word} )"
+    for word in "error exit status zip return area response postal country bar qr source bank sort tax currency coupon referral voucher".split()
+)
 _BACKUP = (
     r"(?:(?:recovery|backup|emergency|scratch|rescue|reserve|wiederherstellungs|ersatz|notfall|2fa[ -]backup)[ -]?(?:codes?|keys)|c[oó]di?g?[oe]s? de (?:secours|récupération|recuperación|recuperação|respaldo|emergencia)|codici di (?:recupero|backup|emergenza)|"
     r"резервные коды|恢复代码|恢复码|备用码|备份码|リカバリーコード)"
@@ -976,7 +993,7 @@ RULES: tuple[SecretRule, ...] = (
         r"qyapi\.weixin\.qq\.com/cgi-bin/webhook/send\?key=|oapi\.dingtalk\.com/robot/send\?access_token=|maker\.ifttt\.com/trigger/\w{1,60}/with/key/|"
         r"api\.telegram\.org/bot|logic\.azure\.com[^\s?]{0,200}\?[^\s]{0,200}?sig=|hook\.\w{2,4}\d?\.make\.com/|/webhooks?/(?:[\w-]{0,40}/){0,3}(?=[\w-]{0,60}\d))"
         r"(?P<secret>[\w@:/.%=&?-]{12,300})",
-        _accept_with_digit,
+        _accept_hook,
         stems="hooks.slack discord webhook.office hooks.zapier open.feishu open.larksuite chat.googleapis qyapi oapi.dingtalk maker.ifttt api.telegram logic.azure hook. /webhook",
     ),
     _rule(
@@ -1351,7 +1368,11 @@ RULES: tuple[SecretRule, ...] = (
         r"(?:(?<=\n)|\A)[\w.-]{1,32}:(?P<secret>[^\s:*!$/]{4,100}):\d{1,6}:\d{1,6}:[^:\n]{0,80}:[/\w.-]{0,80}:",
         _accept_typed,
     ),
-    _rule("password", "$", r"(?P<secret>\$(?:apr1|2[abxy]|1|5|6|y|argon2id?|argon2i|pbkdf2-sha\d{3})\$[\w./$=,+-]{16,300})"),
+    _rule(
+        "password",
+        "$",
+        r"(?P<secret>\$(?:apr1|2[abxy]|1|5|6|y|argon2id?|argon2i|pbkdf2-sha\d{3})\$[\w./$=,+-]{16,300})(?<!\.\.\.)",
+    ),
     _rule(
         "password",
         "pass pwd pw kennwort mdp contrase clave senha парол 密码 口令",
@@ -1877,7 +1898,7 @@ RULES: tuple[SecretRule, ...] = (
         "key token",
         r"(?:(?:^|\n|[.!?:]\s)|\b(?:my|our|the|new|your|bare|old|prod|live|staging|this|here's the|mein|unser|der|la|le)\s{1,2})(?:key|token|schlüssel|clé|clave)(?:\s(?:is|here|here is|ist|lautet))?\s{0,2}[:=]?\s{1,2}[\"'`]?"
         r"(?P<secret>[0-9a-f]{32}|[0-9a-f]{64}|[0-9a-f]{48}|[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12})(?![\w-])",
-        lambda match: any(c.isdigit() for c in match["secret"]),
+        _accept_with_digit,
     ),
     _rule(
         "key",

@@ -837,7 +837,7 @@ _CODE_IS = re.compile(
     re.IGNORECASE,
 )
 _NO_CODE_BEFORE = re.compile(
-    r"(?:error|exit|status|zip|return|area|response|postal|country|bar|qr|source|http|fehler|erreur|promo|discount|product|sample|lines? of)[ -]$",
+    r"(?:error|exit|status|zip|return|area|response|postal|country|bar|qr|source|http|fehler|erreur|promo|discount|product|sample|bank|sort|swift|tax|currency|dialling|dialing|coupon|referral|voucher|lines? of)[ -]$",
     re.IGNORECASE,
 )
 
