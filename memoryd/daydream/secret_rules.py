@@ -2278,6 +2278,14 @@ RULES: tuple[SecretRule, ...] = (
         ignore_case=False,
         stems="puk pin sim-pin karten-pin super-pin",
     ),
+    # What the code is entered for
+    _rule(
+        "one-time-code",
+        "<digits>",
+        r"(?<![\w-])(?:code|código|codice)\s(?P<secret>\d{4,8}|\d{3}[ -]\d{3}),?\s(?:to|para|um|zum|pour|per)\s(?:\w{1,10}\s){0,2}?(?:sign|log|verify|confirm|authenticate|unlock|"
+        r"iniciar|entrar|acceder|verificar|confirmar|anmelden|anzumelden|einloggen|bestätigen|connecter|vérifier|confirmer|accedere|verificare|confermare)",
+        stems="code código codice",
+    ),
     _rule("one-time-code", "<number>", r"(?<![\w-])pin[- ]?code\s{1,2}(?P<secret>\d{4,8})\b" + _PIN_END, stems="pin"),
     _rule(
         "one-time-code",

@@ -244,7 +244,7 @@ _EXAMPLE_ENDS = (
 _KEY_ENDS = ("key", "keys", "key is", "sitekey", " es", " est", " é", " è", "键", "键是", "键为", "schlüssel", "schlüssel ist")
 # Keys of tables and caches
 _KEY_OF_DATA = re.compile(
-    r"(?:\b(?:site|partition|sort|cache|primary|foreign|idempotency|routing|dedup\w{0,12})[ -]?key(?: is)?|\b(?:restored from|saved with|hit (?:for|on)|not found for input)(?: the)?(?: primary)? keys?|"
+    r"(?:\b(?:site|public|publishable|partition|sort|cache|primary|foreign|idempotency|routing|dedup\w{0,12})[ -]?key(?: is)?|\b(?:restored from|saved with|hit (?:for|on)|not found for input)(?: the)?(?: primary)? keys?|"
     r"\b(?:clave|chave|clé|chiave) (?:prim[aá]ri[ae]|primaire|for[aá]nea|externa|étrangère|estrangeira|esterna|de (?:partici[oó]n|orden\w{0,8}|cach[eé]|idempotencia|cache)) (?:es|est|é|è)|"
     r"(?:主|外|缓存|分区|排序|唯一)键[是为]?|\b(?:primär|fremd|cache|partitions|sortier)-?schlüssel(?: ist)?)$"
 )

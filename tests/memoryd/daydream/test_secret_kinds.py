@@ -219,3 +219,23 @@ def test_names_references_and_positions_near_words_for_access_are_kept(text: str
 )
 def test_brackets_long_headings_and_arguments_of_calls_hide_no_secret(text: str, secret: str) -> None:
     assert secret not in redact(text).text
+
+
+@pytest.mark.parametrize(
+    "text", ["Use code 448201 to sign in", "usa el código 448201 para iniciar sesión", "Code 448201, um dich anzumelden"]
+)
+def test_a_code_to_sign_in_with_is_found(text: str) -> None:
+    assert "448201" not in redact(text).text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "exit code 1370 to stop the pod",
+        "https://hooks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX",
+        "the publishable key pk_" + "test_TYooMQauvdEDq54NiTphI7jx goes into the page",
+        "if password1 != password2: raise",
+    ],
+)
+def test_other_codes_examples_publishable_keys_and_keywords_are_kept(text: str) -> None:
+    assert redact(text).text == text
