@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from memoryd import __version__
 from memoryd.cli import INTERRUPTED
@@ -41,7 +42,7 @@ class Context:
 
     def call(self, method: str, timeout: float = 30.0, **params: Any) -> dict[str, Any]:
         """Call the daemon, starting it if necessary."""
-        _refuse_empty(params)
+        _refuse_empty()
         if self._client is None:
             ensure_daemon(self.settings)
             self._client = Client(self.settings.paths)
@@ -94,14 +95,17 @@ def absolute(path: str | Path) -> Path:
         raise InputError("The current folder no longer exists.", fix="Change to another folder.") from error
 
 
-def _refuse_empty(params: Mapping[str, Any]) -> None:
-    """Raise InputError if a typed value is empty.
+def _refuse_empty() -> None:
+    """Raise InputError if the user typed an empty value for the running command.
 
     It is probably an unset shell variable, and must not mean the default.
     """
-    for name in (name for name, value in params.items() if value == ""):
-        if typed := _typed(name):
-            raise InputError(f"{_command()}: {typed} is empty.", fix="Give a value, or leave it out.")
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return
+    for name, value in context.params.items():
+        if value == "" and context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
+            raise InputError(f"{_command()}: {_typed(name)} is empty.", fix="Give a value, or leave it out.")
 
 
 def _command() -> str:
