@@ -11,7 +11,7 @@ NAMES = (
     "local-command-[a-z-]{1,40}|command-[a-z-]{1,40}|[a-z-]{1,40}-hook|ide_[a-z_]{1,40}|ide-[a-z-]{1,40}|bash-[a-z-]{1,40}|"
     "teammate-message|agent-message|cross-session-message|tools-used-before-summary|new-diagnostics|diagnostics|"
     "background-task-[a-z-]{1,40}|channel|channel-message|total_tokens|tool_use_error|tool_result|function_results|function_calls|"
-    "fork-boilerplate|claude_background_info|env|antml:[a-z_]{1,40}"
+    "tick|fork-boilerplate|claude_background_info|env|antml:[a-z_]{1,40}"
 )
 # Invisible and direction-changing characters that nobody types. Joiners are legitimate only in some scripts and emojis.
 HIDDEN = re.compile(

@@ -962,7 +962,7 @@ class EntryReader:
             self._memo.queued.clear()
             self.left |= set(self._memo.heard)
             self._memo.heard.clear()
-        elif operation in ("dequeue", "remove"):
+        elif operation != "enqueue":  # "dequeue", "remove", or one that is not known yet
             self._memo.unqueue(text)
             self.left |= {self._memo.withdraw(text)} - {""}
         self._skip("queued")

@@ -225,7 +225,7 @@ def test_a_prompt_queued_while_the_agent_worked_is_user_text(log: Log, reader: R
     assert reader.user_texts(*lines) == [("queue", "Docker runs on the host.")]
 
 
-@pytest.mark.parametrize("operation", ["remove", "popAll"])
+@pytest.mark.parametrize("operation", ["remove", "popAll", "unknown-to-us"])
 def test_a_queued_prompt_that_was_withdrawn_is_not_said(log: Log, reader: Reader, operation: str) -> None:
     lines = [log.user("Hello"), log.queue("enqueue", content="Use tabs."), log.queue(operation), log.assistant("Done.")]
     assert reader.user_texts(*lines) == [("prompt", "Hello")]
