@@ -11,7 +11,8 @@ from memoryd.core.config import Settings
 from memoryd.core.paths import spellings
 from memoryd.core.project import find_git
 from memoryd.core.text import keywords
-from memoryd.core.types import AGREED_TAG, Candidate, Extraction, Kind, Polarity, Refused, Scope, Source, Turn, TurnKind
+from memoryd.core.types import AGREED_TAG, Candidate, Extraction, Kind, Polarity, Refused, Scope, Source, Status, Turn, TurnKind
+from memoryd.daydream.addressed import is_titled_list, is_unsure, states_rule
 from memoryd.daydream.model_answer import restrain
 from memoryd.daydream.quoted import asserted
 from memoryd.daydream.reconcile import refused
@@ -97,7 +98,7 @@ def admissible(extraction: Extraction, turns: Sequence[Turn]) -> tuple[list[Cand
         if problem:
             out.append(refused(candidate, problem))
         else:
-            good.append(restrain(as_agreed(_as_asked(candidate), turns)))
+            good.append(restrain(as_agreed(_as_addressed(_as_asked(candidate), turns), turns)))
     order = sorted(range(len(good)), key=lambda i: (-good[i].importance, -good[i].confidence, i))
     most = MAX_CANDIDATES * max(1, sum(turn.kind is TurnKind.USER for turn in turns))
     out += [refused(good[i], "over the limit") for i in order[most:]]
@@ -107,10 +108,25 @@ def admissible(extraction: Extraction, turns: Sequence[Turn]) -> tuple[list[Cand
 def _as_asked(candidate: Candidate) -> Candidate:
     """Downgrade the user's questions and suppositions so that they are not binding."""
     binds = candidate.kind in (Kind.RULE, Kind.PREFERENCE) or candidate.polarity is not Polarity.KNOW
-    if candidate.source is not Source.USER or not binds or asserted(candidate.content):
+    if candidate.source is not Source.USER or not binds or _asserts_rule(candidate.content):
         return candidate
     kind = Kind.FACT if candidate.kind in (Kind.RULE, Kind.PREFERENCE) else candidate.kind
     return replace(candidate, kind=kind, polarity=Polarity.KNOW)
+
+
+def _asserts_rule(content: str) -> bool:
+    """Return whether the text asserts something and, if it contains words of a rule, asserts these too."""
+    stated = asserted(content)
+    return bool(stated) and (states_rule(stated) or not states_rule(content))
+
+
+def _as_addressed(candidate: Candidate, turns: Sequence[Turn]) -> Candidate:
+    """Hold back a rule that may be about somebody else or belong to a document, until it is confirmed."""
+    binds = candidate.kind in (Kind.RULE, Kind.PREFERENCE) or candidate.polarity is not Polarity.KNOW
+    if candidate.source is not Source.USER or not binds:
+        return candidate
+    listed = any(is_titled_list(turn.text) for turn in turns if turn.kind is TurnKind.USER and _is_cited(turn, candidate))
+    return replace(candidate, status=Status.CANDIDATE) if listed or is_unsure(candidate.content) else candidate
 
 
 def _problem(candidate: Candidate) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -17,6 +18,7 @@ from pathlib import Path
 from memoryd.core.client_tags import folded
 from memoryd.core.deadline import NEVER, Deadline
 from memoryd.core.files import read_regular
+from memoryd.daydream.addressed import Addressee, addressee
 from memoryd.daydream.quoted_signs import (
     AGREES,
     AGREES_AFTER,
@@ -48,6 +50,7 @@ from memoryd.daydream.quoted_signs import (
     CONCEDES,
     CONDITION,
     CONSEQUENCE,
+    CONTAINS_TEXT,
     DELIMITED,
     DIALOG,
     DIFF,
@@ -57,12 +60,14 @@ from memoryd.daydream.quoted_signs import (
     ENDS_BEFORE,
     EXAMPLES,
     FENCE,
+    FILE_NAME,
     FIRST_PERSON,
     FOLLOWING,
     FOOT,
     FOOTNOTE,
     FORM,
     FORMER,
+    FRONTED,
     GAP,
     GENERIC_WORDS,
     GREETING,
@@ -104,8 +109,11 @@ from memoryd.daydream.quoted_signs import (
     NAMES_TEXT,
     NEAR_CHARS,
     NEAR_LINES,
+    NEEDED_TEXT,
+    NEXT_IS_TEXT,
     NOUN_VERBS,
     NOW_ON,
+    NUMBERED_ITEM,
     OBJECTS,
     ONESELF,
     OPENERS,
@@ -134,6 +142,7 @@ from memoryd.daydream.quoted_signs import (
     PRESENTS,
     PRESENTS_ALONE,
     PRINTED,
+    PUT_FORWARD,
     QUOTE_LINE,
     QUOTED_NEXT,
     QUOTES_WORD,
@@ -148,6 +157,7 @@ from memoryd.daydream.quoted_signs import (
     SAID_AFTER,
     SAID_BY_OTHERS,
     SAID_LATER,
+    SALUTATION,
     SAVES,
     SAYS_ONESELF,
     SENTENCE,
@@ -165,6 +175,7 @@ from memoryd.daydream.quoted_signs import (
     STATES_AT_END,
     SUPPOSES,
     TAG,
+    TAG_QUESTION,
     TAUGHT,
     TAUGHT_WORDS,
     TELL_VERBS,
@@ -350,7 +361,10 @@ def _is_asserted(sentence: str) -> bool:
 
 def _is_question(sentence: str) -> bool:
     end = sentence.rstrip().rstrip("\"'”»」)`")
-    return end.endswith(("?", "？")) and not _OPERATOR.search(end[-20:])
+    if not end.endswith(("?", "？")) or _OPERATOR.search(end[-20:]):
+        return False
+    tag = TAG_QUESTION.search(end, max(0, len(end) - SHORT_CHARS))
+    return tag is None or ORDER.search(end, 0, tag.start()) is None or ASKS.match(end) is not None
 
 
 _OPERATOR = re.compile(r"\b(?:use|using|with|prefer|nutze|verwende|mit)\s[`\"']?\?$", re.IGNORECASE)  # as in "no unwrap(), use ?"
@@ -399,7 +413,7 @@ def _without_fences(text: str, parts: _Removed) -> str:
     Everything from the first to the last fence is removed, because a paste may contain fences. An unclosed block
     extends to the end.
     """
-    lines = text.split("\n")
+    lines = _with_fences_first(text).split("\n")
     marks = [(number, match) for number, line in enumerate(lines) if (match := FENCE.match(line)) and not _closes_itself(match)]
     if not marks:
         return text
@@ -408,6 +422,15 @@ def _without_fences(text: str, parts: _Removed) -> str:
     last = marks[-1][0] if len(own_kind) % 2 == 0 else len(lines) - 1
     gap = parts.take("\n".join(lines[first : last + 1]))
     return "\n".join([*lines[:first], gap, *lines[last + 1 :]])
+
+
+# A code block that begins behind words of its line
+_LATE_FENCE = re.compile(r"(?<=\S)[ \t]+(?=`{3,}[\w+-]{0,20}$)", re.MULTILINE)
+
+
+def _with_fences_first(text: str) -> str:
+    """Put a code block that opens at the end of a line of prose on a line of its own."""
+    return _LATE_FENCE.sub("\n", text) if "```" in text else text
 
 
 def _closes_itself(match: re.Match[str]) -> bool:
@@ -747,6 +770,13 @@ def _first_of_dialog(lines: list[str]) -> int:
     return min(starts, default=-1)
 
 
+def _first_of_chat(lines: list[str]) -> int:
+    """Return the index of the first of several lines with a label before a colon if one of two labels recurs, or -1."""
+    found = [(number, match["label"].casefold()) for number, line in enumerate(lines) if (match := FORM.match(line))]
+    names = Counter(label for _, label in found if label.count(" ") < TINY_WORDS)
+    return found[0][0] if len(names) > 1 and max(names.values()) > 1 and len(found) > TINY_WORDS else -1
+
+
 def _is_common(line: str) -> bool:
     word = line.strip().rstrip(":.").casefold()
     return word in OPENERS or word in BARE_WORDS or bool(OWN_LABEL.search(word))
@@ -772,8 +802,10 @@ class _Lines:
         self._mail = sum(bool(MAIL_HEADER.match(line)) for line in lines) >= 2  # noqa: PLR2004
         fields = [number for number, line in enumerate(lines) if _is_field(line)]
         # Topics with one instruction each are the user's own list.
-        self._form = fields if len(fields) > 1 and not all(ORDER.search(lines[number]) for number in fields) else []
+        self._form = fields if len(fields) > 1 and not all(_orders(lines[number]) for number in fields) else []
         self._talk = _first_of_dialog(lines)
+        if self._talk < 0:
+            self._talk = _first_of_chat(lines)
         quoted = [number for number, line in enumerate(lines) if QUOTE_LINE.match(line)]
         self._between = (quoted[0], self._end_of_quote(quoted[-1])) if quoted else (len(lines), 0)
         marks = [number for number, line in enumerate(lines) if SEPARATOR.match(line) and not self._underlines(number)]
@@ -881,7 +913,7 @@ class _Lines:
             return True
         if MAIL_HEADER.match(line) and (self._mail or (MAIL_SUBJECT.match(line) and self._has_more(number))):
             return True
-        if GREETING.match(line) and self._has_more(number):
+        if (GREETING.match(line) and self._has_more(number)) or SALUTATION.match(line):
             return True
         return bool(WROTE.match(line)) and more and not self._next_is_delimited(number)
 
@@ -989,6 +1021,12 @@ def _is_own_title(line: str) -> bool:
     return bool(OWN_LABEL.search(line.casefold().replace("release notes", ""))) and not OTHERS.search(line)
 
 
+def _orders(field_line: str) -> bool:
+    """Return whether a field of a list contains an instruction. A single word such as "rule" is a value."""
+    label, _, value = field_line.replace("：", ":").partition(":")
+    return bool(ORDER.search(value) and _words(value) > TINY_WORDS) or bool(ORDER.search(label))
+
+
 def _is_field(line: str) -> bool:
     """Return whether the line belongs to a form or chat ("Summary: …", "Bob: …").
 
@@ -1016,12 +1054,13 @@ MAX_LEADS = 6
 
 def _is_request_to_write(head: str) -> bool:
     """Return whether a text to say, write or find follows after this head, for somebody else or in a place that it names."""
-    if STANDING.search(head):
+    if STANDING.search(FILE_NAME.sub("", head)):
         return False
+    head = FRONTED.sub("", head)
     verb, target = _verb_of_message(head)
     if not verb or target.casefold() in ONESELF:
         return False
-    if verb in MAKING_VERBS and not (HAS_NOUN.search(head) or LABEL.search(head)):
+    if verb in MAKING_VERBS and not (HAS_NOUN.search(head) or LABEL.search(head) or FILE_NAME.search(head)):
         return False
     if verb == "ignore":  # the user's own words follow
         return False
@@ -1061,6 +1100,9 @@ def introduces(head: str) -> bool:
     return bool(FORMER.search(head) or EXAMPLES.search(head)) or _introduces_others(head)
 
 
+_ANNOUNCE = (NUMBERED_ITEM, NEEDED_TEXT, PUT_FORWARD, SHOWS_OTHERS, WANTED_TEXT, OTHERS)
+
+
 def _introduces_others(head: str) -> bool:
     noun = bool(HAS_NOUN.search(head))
     presents = bool(PRESENTS.search(head))
@@ -1068,7 +1110,9 @@ def _introduces_others(head: str) -> bool:
         return True
     if REQUEST.match(head) and (noun or presents or THIS.search(head) or _words(head) <= TINY_WORDS):
         return True
-    if SHOWS_OTHERS.search(head) or WANTED_TEXT.match(head) or OTHERS.search(head) or _is_request_to_write(head):
+    if any(sign.search(head) for sign in _ANNOUNCE) or _is_request_to_write(head):
+        return True
+    if CONTAINS_TEXT.search(head) and not FIRST_PERSON.search(head):
         return True
     if SPEAKS.search(head) and not FIRST_PERSON.search(head) and not MY_RULES.search(head):
         return True
@@ -1159,8 +1203,17 @@ def _own_of_line(line: str, parts: _Removed) -> str:
     for number, sentence in enumerate(sentences):
         following = sentences[number + 1] if number + 1 < len(sentences) else ""
         shown = ASKS_ON_SHOWN.search(f"{sentences[number - 1]} ") if number else None
+        if number and NEXT_IS_TEXT.match(sentences[number - 1]):
+            shown = NEXT_IS_TEXT.match(sentences[number - 1])
         shown = shown if shown and not OWN_VOICE.match(sentence) else None
-        foreign = shown or RETRACTS.match(following) or _is_hearsay(sentence) or _is_message(sentence)
+        previous = sentences[number - 1] if number else ""
+        foreign = (
+            shown
+            or RETRACTS.match(following)
+            or _is_hearsay(sentence)
+            or _is_message(sentence)
+            or addressee(sentence, previous, following) is Addressee.OTHERS
+        )
         if not foreign or BINDING.search(sentence) is None:
             out.append(sentence)
         elif shown:  # The text in question extends to the end of the line.

@@ -302,9 +302,13 @@ NAMED_ROLE = later(
 )
 # Endings of a text shown to the agent: a signature with a name, the source of the text, or a page footer.
 FOOT = later(
-    r"^[ \t]*(?:(?i:best|(?:best |kind |warm )?regards|sincerely|cheers|thanks|thank you|grüße|(?:viele|liebe|beste) grüße|mit freundlichen grüßen|mfg|"
+    r"^[ \t]*(?:(?i:best|yours(?: (?:truly|sincerely|faithfully))?|talk soon|bien cordialement|(?:best |kind |warm )?regards|sincerely|cheers|thanks|thank you|grüße|(?:viele|liebe|beste) grüße|mit freundlichen grüßen|mfg|"
     r"cordialement|saludos|un saludo|с уважением),?[ \t]*\n\s{0,4}[A-ZÄÖÜА-Я][\w.’' |,-]{1,60}$|(?i:source|quelle|fuente|from)\s?:\s*\S{0,20}https?://\S|"
-    r"(?:—|–|--|~)[ \t]?[A-ZÄÖÜА-Я][\w.-]{1,30}(?: [A-ZÄÖÜА-Я][\w.-]{1,30})?,?[ \t]*$|©|(?i:was this page helpful|all rights reserved|share improve this answer))",
+    r"(?:Signed-off-by|Co-authored-by|Reviewed-by|Acked-by|Reported-by|Change-Id|Refs|Closes|Fixes|Resolves):? (?:#\d|[\w-]{1,20}#?\d|[A-Z]\w)[^\n]{0,80}$|"
+    r"(?:—|–|--|~)[ \t]?[A-ZÄÖÜА-Я][\w.-]{1,30}(?: [A-ZÄÖÜА-Я][\w.-]{1,30})?,?[ \t]*$|©|(?i:was this page helpful|all rights reserved|share improve this answer|(?:see also|further reading|related (?:pages|links|articles)|references|last (?:updated|edited|modified|reviewed)|table of contents|next page|previous page|siehe auch|weiterführende links|zuletzt (?:geändert|bearbeitet)|voir aussi|véase también|см\. также)(?:\b.{0,80}|:.{0,200})$))|"
+    # A letter may end on one line with its writer's name.
+    r"(?:^|(?<=[.!?])[ \t]+)(?i:thx|thanks|thank you|many thanks|cheers|best|best wishes|all the best|(?:best |kind |warm )?regards|br|lg|vg|mfg|gruß|(?:viele |liebe |beste |schöne )?grüße|danke|merci|(?:bien )?cordialement|bien à vous|gracias|saludos|un saludo|с уважением),?[ \t]+"
+    r"(?!(?i:claude|opus|sonnet|haiku|all|everyone|again|anyway|mate|man|buddy|god|in|for|to)\b)[A-ZÄÖÜА-Я][\w.’'-]{1,30}(?: [A-ZÄÖÜА-Я][\w.’'-]{1,30})?[ \t]*[.!]?\s*\Z",
     re.MULTILINE,
 )
 _SOURCE_NOUN = rf"(?<!\w)(?:{NOUN}|manuel|manuale|документаци\w|инструкци\w|книг\w|статьи|book|policy|standard|contract|policies|norm|richtlinie|buch|libro|livre)(?!\w)"
@@ -327,6 +331,7 @@ _SHOWN = r"this|that|these|those|it|he|she|they|above|following|below|sentence|p
 _ASKS = r"^\W*(?:and |now |so )?(?:(?:can|could|would|will) you |please |pls |bitte |por favor )?"
 # A request to work on a text, on its own line. It refers to the text, or is the only line.
 WORK_ON_TEXT = later(
+    r"^\W*(?:why does |why is |where does )?(?:this|the above) (?:yaml|json|toml|xml|csv|config|file|snippet|block|table|markup|fixture|page|html|markdown) (?:breaks|fails|crashes|is|does|doesn['’]t|won['’]t|gives|throws|confuses|looks)\b|"
     rf"{_ASKS}(?:(?:{_TEXT_WORK})\b(?:[^\n]{{0,60}}\b(?:{_SHOWN})\b|(?: \w{{1,20}})?\W*$| for me\b)|(?:convert|turn)\b[^\n]{{0,40}}\b(?:to|into)\b|"
     r"(?:use|put|insert|add) (?:this|these|the following)\b|(?:tl;?dr|spell-?check|grammar check)\b|(?:expected|actual) (?:output|result|text)\s*$|add an? (?:tooltip|label|banner|hint|note|comment|heading)\s*$|(?:translate|shorten|proofread|rephrase|paraphrase|reword|übersetze?|kürze)\b(?! (?:the|my|our)\b)[^\n]{0,30}$|"
     r"make (?:this|that|it) (?:sound )?(?:\w+er|more \w+|less \w+)\b)",
@@ -549,7 +554,7 @@ OTHERS_WANT = later(
 )
 # … except the user's own statements
 SAYS_ONESELF = later(
-    r"(?:\b(?:i|we|you|who|what|that|which|this|ich|wir|du|je|nous|tu|yo|я|мы|ты)|我|我们|你)(?: (?:just|already|also|have|had|never|always))?\s*$",
+    r"(?:\b(?:i|we|you|who|what|that|which|this|ich|wir|du|je|nous|tu|yo|я|мы|ты)(?:['’](?:ve|d|m|re|ll))?|我|我们|你)(?: (?:just|already|also|have|had|never|always))?\s*$",
     re.IGNORECASE,
 )
 # … and what the user agrees with
@@ -588,7 +593,7 @@ FORMER = later(
 EXAMPLES = later(
     rf"(?:{_RULE_NOUN}|\b(?:lines?|sentences?|inputs?|prompts?|phrases?|texts?|zeilen?|sätzen?|satz|frases?|строк\w?|фраз\w?))[,，]?\s?(?:such as|like|e\.g\.?,?|for (?:example|instance),?|wie|etwa|z\. ?b\.|"
     r"du (?:genre|type)|comme|par exemple|como|por ejemplo|del tipo|tipo|come|вроде|наподобие|типа|например|zoals|jak|np\.|比如|例如|像)\s*$|"
-    r"\bwith (?:the |this |a )?(?:error )?(?:message|text|wording|body|title|label|caption|content)\s*$|"
+    r"\bwith (?:the |this |a )?(?:error )?(?:message|text|wording|body|title|label|caption|content|note|line|sentence|string|entry|comment|value|rule|row|record|motto|slogan)\s*$|"
     r"\b(?:label|classif|detect|recogni[sz]|treat|count|flag|parse|mark|tag)\w*\b[^:\n]{0,40}\bas an? (?:order|rule|instruction|command|request|preference)\s*$|"
     rf"\b(?:example|sample|fake|dummy|demo|mock|lint|eslint|beispiel|exemple|ejemplo|esempio|пример)\s(?:de |d['’]|di )?{_RULE_NOUN}\s*$|"
     r"\b(?:expects?|expected|asserts?|returns?|outputs?|shows?|displays?|renders?|receives?|yields?|erwartet|attend|espera|ожидает)\s*$|"
@@ -635,6 +640,7 @@ SUPPOSES = later(
 )
 # A sentence that mentions a rule only to deny it, abolish it, ask about it, or report it as hearsay.
 DISCLAIMS = later(
+    r"\b(?:not|n['’]t) (?:saying|suggesting|telling you|asking you|claiming|implying|demanding|proposing|arguing)(?: that| to)?(?: (?:we|you|one|i|it|they))? (?:always|never|must|should|from now on|have to)\b|"
     r"\b(?:i|we) (?:don['’]?t|do not) (?:really |actually )?(?:think|believe|feel|find|see why)\b(?: that)? (?:i|we|one|you|they|it|people|anyone)\b[^.!?;:\n]{0,40}\b(?:always|never|must|need|have to|every)\b|"
     r"\b(?:makes?|sees?|there(?:['’]s| is)) no (?:sense|reason|need|point)\b[^.!?;:\n]{0,20}\b(?:to|in)\b|\b(?:a |not a )?(?:bad|poor|horrible|awful) idea to\b|\bi(?:['’]d| would) rather not (?:always|have to)\b|\bi hate that (?:we|one|you|i)\b|\bi(?:['’]m| am) (?:\w{1,12} )?against\b|\bnot a (?:big |huge |great )?fan of\b|"
     r"(?:\b(?:glaube|denke|finde|meine)(?: ich)? nicht,? dass|\bne (?:pense|crois|trouve) pas qu\w*|\bno (?:creo|pienso|considero) que|\bnon (?:credo|penso|trovo) che|\bnão (?:acho|creio|penso) que|"
@@ -671,6 +677,9 @@ YET = later(
 )
 # Before a colon, the user shares the opinion of others.
 CONCEDES = later(
+    r"\b(?:is|are|['’]s|isn['’]t|aren['’]t) (?:\w{1,12} )?(?:wrong|outdated|out of date|out-of-date|obsolete|stale|incorrect|misleading|nonsense|deprecated|up to date|right|no longer (?:true|right|valid))\s*$|"
+    r"\b(?:ist|sind) (?:\w{1,12} )?(?:veraltet|falsch|überholt)\s*$|\b(?:est|sont) (?:\w{1,12} )?(?:faux|fausse|obsolètes?|périmée?s?)\s*$|"
+    r"\byou (?:just |again |still |have |['’]ve )?(?:forgot|forgotten|missed|skipped|broke|broken|ignored|didn['’]t|did not|deleted|removed|overwrote|pushed|committed)\b[^.:;\n]{0,40}$|\bdu\b[^.:;\n]{0,40}\bvergessen\s*$|"
     r"^\W*(?:to be (?:clear|precise|exact)|in (?:short|summary|other words)|(?:while|if) you['’]?(?:re| are) at it|as you know|if you (?:can|could|don['’]t mind))\W*$|\b(?:is|are|was|were|['’]s) (?:absolutely |totally |quite )?right\b|\b(?:hat|haben|hatte) recht\b|\b(?:a|ont|avait) raison\b|\btienen? razón\b|\bha(?:nno)? ragione\b|\bprav[aoy]?\s*$|\bправ[аы]?\s*$|\bma rację\b|\bheeft gelijk\b|\btem razão\b",
     re.IGNORECASE,
 )
@@ -776,6 +785,56 @@ ASKS_ON_SHOWN = later(
     r"cyta\w+|vět\w+|предложени\w+|фраз\w+|текст\w*|абзац\w*|цитат\w*|zin|tekst|citaat|mening(?:en)?|sætning|lause)\b[^.!?\n]{0,60}[?？]\s+",
     re.IGNORECASE,
 )
+# One of several numbered things, or a change named by its number, as in "Option A: …" and "commit 8fa31c: …"
+NUMBERED_ITEM = later(
+    r"^\W*(?:option|variante?|alternative|choice|approach|idea|plan|scenario|case|example|commit|revision|pr|mr|issue|ticket|line|row|step|lesson|level|exercise|question|slide|stage|phase|figure|table|"
+    r"möglichkeit|schritt|zeile|étape|ligne|opción|paso|línea) #?(?:(?-i:[A-Z])|\d{1,6}|[0-9a-f]{6,40}|one|two|three)\b[^:\n]{0,20}$",
+    re.IGNORECASE,
+)
+# A letter whose text begins on the line of its salutation. The agent is not addressed by another name.
+SALUTATION = later(
+    r"^\s*(?i:dear|cher[s]?|chères?|liebe[rs]?|estimad[oa]s?|queridos?|hello|hi|hallo|hey|bonjour|hola) (?i:colleagues|team|maintainers|customers?|users?|sirs?|madam|collègues|équipe|client\w*|kolleg\w+|kund\w+|compañeros|equipo)\b[^.!?\n]{0,20}?[,!]\s|"
+    r"^\s*(?!(?i:claude|opus|sonnet|haiku|agent|assistant|also|next|first|second|third|finally|then|now|today|again|please|thanks|hello|hi|hey|ok|okay|great|perfect|right|sorry|yes|no|well|so|anyway|done|nice|cool|good)\b)[A-ZÄÖÜ][a-zäöüß]{2,20}(?: [A-ZÄÖÜ][a-zäöüß]{2,20})?,\s*$|"
+    r"^\s*(?i:hi|hello|hey|dear|good (?:morning|afternoon|evening)|morning|hallo|moin|servus|guten (?:morgen|tag|abend)|liebe[rs]?|sehr geehrte[rs]?|bonjour|bonsoir|salut|cher|chère|hola|buen[oa]s (?:días|tardes|noches)|estimad[oa]|ciao|olá|привет|здравствуйте|добрый день|уважаем\w+)"
+    r"(?: (?:Mr|Mrs|Ms|Dr|Herr|Frau|Madame|Monsieur|Señora?|Sra?)\b\.?)?[ \t]+(?!(?i:claude|opus|sonnet|haiku|agent|assistant|bot|there|again|all|friend|buddy|mate|world)\b)[A-ZÄÖÜА-Я][\w’'-]{1,30}(?: (?:and|und|et|y|и) [A-ZÄÖÜА-Я][\w’'-]{1,30})?[,!]\s+\S"
+)
+# Agreement asked for after a rule ("…, is that clear?")
+TAG_QUESTION = later(
+    r"[,;.!–—-]\s*(?:(?:is )?(?:that|this|it) (?:clear|ok(?:ay)?|understood)|(?:all )?(?:clear|ok(?:ay)?|right|alright|understood|got (?:it|that)|deal|agreed|yes|yeah|please)|will you|would you|won['’]t you|can you|could you|verstanden|klar|ja|ok|gell|oder|in ordnung|einverstanden|"
+    r"d['’]accord|compris|c['’]est clair|vale|entendido|de acuerdo|está claro|capito|va bene|chiaro|certo|tá|entendeu|combinado|понятно|ясно|хорошо|ладно|договорились|jasne|dobrze|rozumiesz)\s*[?？]\s*$|[，,](?:好吗|好嗎|明白吗|行吗|可以吗|懂了吗)[?？]\s*$",
+    re.IGNORECASE,
+)
+# The end of a head that says what a text contains or what an example may be
+CONTAINS_TEXT = later(
+    r"\b(?:with|containing|including|saying|reading|along the lines of|mit|avec|con)\s*$|\b(?:could|might|would|may) be\s*$|\b(?:könnte|würde) (?:sein|lauten)\s*$|\bpourrait être\s*$|\bpodría ser\s*$",
+    re.IGNORECASE,
+)
+# A text-work request that names no text, so that its text comes next
+NEXT_IS_TEXT = later(
+    r"^\W*(?:(?:can|could|would) you |please |pls )*make (?:this|that|it) (?:sound )?(?:a bit |a little |much )?(?:more \w+|less \w+|\w+er)(?:,? please)?\W*$|"
+    r"^\W*(?:(?:can|could|would) you |please |pls )*(?:check|correct|fix|improve) my (?:english|german|french|spanish|russian|grammar|spelling|wording|style|sentence|text|translation)\W*$|"
+    r"^\W*(?:kannst|könntest|würdest) du (?:das|dies|es|den satz|den text|mir das)(?: bitte)? (?:ins? \w+ |auf \w+ )?(?:übersetzen|korrigieren|verbessern|kürzen|umformulieren)\W*$|"
+    r"^\W*(?:peux|pourrais)-tu (?:le |la |me |ça )?(?:traduire|corriger|reformuler)(?: (?:ça|ceci|cela|cette phrase|ce texte))?(?: en \w+)?\W*$|^\W*(?:puedes|podrías) (?:traducir|corregir|reformular)(?:lo|me)?(?: (?:esto|esta frase))?(?: al \w+)?\W*$|"
+    r"^\W*(?:(?:can|could|would) you |please |pls |bitte )*(?:translate|proofread|rephrase|paraphrase|reword|shorten|summari[sz]e|spell-?check|polish|übersetze?|korrigiere|kürze|fasse|formuliere|traduis|corrige|reformule|traduce|traduci|corrija|переведи|исправь|przetłumacz|vertaal)"
+    r"(?: (?:this|that|it|these|das|dies|es|ça|esto|questo|это|to|dit))?(?: (?:sentence|text|phrase|line|paragraph|satz|texte?|frase))?(?: (?:in)?to \w+| in \w+| ins? \w+| auf \w+| en \w+| al \w+| на \w+)?(?:,? (?:for me|please|bitte|um|zusammen|por favor|пожалуйста))?\s*[.!:?]\s*$",
+    re.IGNORECASE,
+)
+# A text that the user needs, and one that is to serve as another ("Use this as the commit message: …")
+NEEDED_TEXT = later(
+    rf"^\W*(?:i|we)(?:['’]d| would)? (?:want|need|like) (?:an?|some|another) (?:[\w'’-]{{1,20}} ){{0,4}}{NOUN}(?: (?:for|about|to|in|that|which)\b[^:\n]{{0,40}})?\s*$|"
+    rf"\b(?:as|als|comme|como) (?:the|an?|our|new|der|die|das|neue|le|la|el|un|una) (?:[\w'’-]{{1,20}} ){{0,3}}(?:{NOUN}|title|label|caption|heading|name|slogan|banner|tooltip|placeholder|input|fixture|sample|example|titel|titre|título)\s*$",
+    re.IGNORECASE,
+)
+# What somebody puts forward, which is no decision of the user yet ("Proposal for tomorrow's meeting: …")
+PUT_FORWARD = later(
+    r"^\W*(?!(?:my|our|mein|unser|mon|notre|mi|nuestr)\w*\b)(?:(?:an?|the|one|another|new|possible|current|crazy|wild|ein\w?|une?|una?) )?(?:proposals?|suggestions?|ideas?|thoughts?|thinking (?:out loud|aloud)|brainstorm\w*|food for thought|hypothetically|devil['’]s advocate|claims?|theory|hypothesis|rumou?rs?|quotes?|vorschlag|idee|gedanke|proposition|idée|propuesta|"
+    r"sugerencia|proposta|предложение|идея)\b(?! of mine\b)[^:\n]{0,60}$",
+    re.IGNORECASE,
+)
+# A phrase before the verb of a request ("For the demo, type …")
+FRONTED = later(r"^\W*(?:for|in|as|on|at|to|with|after|before|für|im|als|pour|dans|para|en) [^,:\n]{1,60}, ", re.IGNORECASE)
+# A file named by its path or ending
+FILE_NAME = later(r"(?<![\w/])[\w.-]{1,60}/[\w./-]{1,100}|(?<!\w)[\w-]{1,60}\.[a-z]{1,5}\b")
 # A request to remember something. The text after the colon is the user's own.
 SAVES = later(
     r"^\W*(?:(?:and|then|so|ok(?:ay)?|also|now|please|dann|und|bitte|puis|alors|et|entonces|y|por favor|allora|então|więc|тогда|и|пожалуйста)[, ]{1,2}){0,3}(?:you (?:can|should|may) )?"
@@ -809,7 +868,7 @@ TELL_VERBS = frozenset(
 WRITE_VERBS = frozenset(
     "message dm ping text email mail answer reply respond write send forward post tweet announce publish name title entitle label caption call tag headline commit amend push "
     "print log echo output display show say shout whisper sing type enter paste submit draft compose prefill fill seed return raise throw insert put add append create open file "
-    "translate proofread paraphrase przetłumacz popraw vertaal verbeter traduci correggi traduza corrija çevir přelož översätt oversæt käännä reformuliere formuliere reformule riformula reformula "
+    "translate proofread paraphrase übersetze übersetz korrigiere verbessere umformuliere traduis reformule corrige przetłumacz popraw vertaal verbeter traduci correggi traduza corrija çevir přelož översätt oversæt käännä reformuliere formuliere reformule riformula reformula "
     "ignore store recognise recognize repeat copy quote cite search grep find look locate scan delete remove comment reword document describe speak read explain justify discuss debate evaluate assess question challenge defend criticise criticize rate analyse analyze "
     "nenne nenn benenne benenn betitle beschrifte schreib schreibe antworte schick schicke sende poste melde verkünde gib zeige zeig drucke committe suche such finde tippe lösche "
     "nomme appelle intitule titre réponds écris envoie annonce publie poste affiche imprime montre cherche trouve crée ouvre ajoute mets supprime "
@@ -826,8 +885,8 @@ ONESELF = frozenset(
 )
 # What these verbs are about, other than names. Bare plurals are the topic of a rule ("Name branches: …").
 OBJECTS = frozenset(
-    "the this that it an a my our his her their its him them they everyone everybody all to as in on into at under with somebody someone "
-    "dem den der die das ein eine einen einem einer es ihm ihr ihnen allen im auf an als ins zum zur mein meine meinen meinem unser unsere unseren unserem diesen diese dieses diesem "
+    "the this that these those it an a my our his her their its him them they everyone everybody all to as in on into at under with somebody someone "
+    "ins dem den der die das ein eine einen einem einer es ihm ihr ihnen allen im auf an als ins zum zur mein meine meinen meinem unser unsere unseren unserem diesen diese dieses diesem "
     "le la les l un une à au aux lui leur ce cette mon ma notre dans sur comme el los las al a una su este esta en de como título lo il gli i alla allo ai agli nel sul questo questa o os as ao à aos um uma no na "
     "ему ей им всем в на как этот эту это коммит тикет заказчику клиенту команде mu jej im wszystkim w na jako ten tę to klientowi commit het een dit deze hem haar hen alle tegen aan op".split()
 )
@@ -892,7 +951,7 @@ SAID_LATER = later(
     re.IGNORECASE,
 )
 ASKS = later(
-    r"^\W*(?:(?:and |so |but |hey,? )?(?:(?:does|did|is|was) (?:the|this|that|it|there|he|she|anyone|someone|somebody|our|my|your)|(?:do|must|should|shall|may) (?:i|we|one|they)|do you|is [^.!?\n]{1,60} an? (?:\w{1,20} )?(?:rule|idea|convention|policy|habit|requirement)|how (?:do|does|can|could|would|should|did) |how would |"
+    r"^\W*(?:(?:and |so |but |hey,? )?(?:(?:would|do|did|can|could) you (?:(?:really|also|ever) )?(?:agree|say|think|believe|consider|recommend|know|call|tell me (?:why|whether|if|where)|explain (?:why|whether|what)|see why)|(?:does|did|is|was) (?:the|this|that|it|there|he|she|anyone|someone|somebody|our|my|your)|(?:do|must|should|shall|may) (?:i|we|one|they)|do you|is [^.!?\n]{1,60} an? (?:\w{1,20} )?(?:rule|idea|convention|policy|habit|requirement)|how (?:do|does|can|could|would|should|did) |how would |"
     r"where (?:do|does|did|is|was)|what (?:do|does|did|would|is|was)|which (?:\w{1,20} )?(?:is|are|was|do|does|did|says?|of)|who (?:said|says|wrote|told|decided|wants)|"
     r"(?:muss|müssen|soll|sollen|sollte[nt]?|darf|dürfen) (?:ich|wir|man|ihr)|(?:faut|doit|dois|devons|devrait|peut)-(?:il|on|je|nous)|est-ce qu\w*|(?:нужно|надо|стоит|можно|должн\w|обязательно|следует) ли|czy|moet(?:en)? (?:ik|we|wij|je|men)|müssen wir|wie (?:heißt|sagt|schreibt|übersetz\w+|würde)|wo (?:steht|ist)|was (?:heißt|bedeutet)|comment (?:dit|dire|écrit|traduire)|où (?:est|trouve)|que (?:veut|signifie|significa)|cómo (?:se|digo|escribo)|dónde (?:dice|está|pone)|"
     r"qué (?:significa|quiere)|come si|cosa significa|dove (?:dice|sta)|como (?:se|digo)|onde (?:diz|está)|как (?:сказать|будет|перевести|написать)|где (?:написано|сказано)|что (?:значит|означает)|"
