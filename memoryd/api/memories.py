@@ -537,7 +537,7 @@ class Remember:
     content: str = text(
         "The statement; it must make sense without this conversation.", required=True, words=True, model_limit=MAX_TEXT
     )
-    kind: Kind = kind_parameter(default=Kind.NOTE)
+    kind: Kind | None = kind_parameter(help="The kind of memory (default: as its words say, else note).")
     polarity: Polarity | None = polarity_parameter(help="Show it under know, do or don't (default: as its kind and words say).")
     scope: Scope | None = choice(
         Scope,
@@ -591,10 +591,11 @@ def remember(runtime: Runtime, request: Remember, caller: Caller) -> Remembered:
             "The text contains only a secret or private part; nothing was stored.", fix="Keep secrets in a password store."
         )
     tags = _storable(request.tags, typed)
+    kind = request.kind or (Kind.NOTE if caller.is_model else _kind_of(said.text))
     candidate = Candidate(
         content=said.text,
-        kind=request.kind,
-        polarity=request.polarity or (Polarity.KNOW if caller.is_model else _polarity_of(request.kind, said.text)),
+        kind=kind,
+        polarity=request.polarity or (Polarity.KNOW if caller.is_model else _polarity_of(kind, said.text)),
         source=Source.AGENT_STEP if caller.is_model else Source.USER,
         confidence=MODEL_CONFIDENCE if caller.is_model else 0.95,
         tags=model_tags(tags) if caller.is_model else tags,
@@ -622,6 +623,14 @@ def remember(runtime: Runtime, request: Remember, caller: Caller) -> Remembered:
     if found:
         answer["left_out_secrets"] = left_out(found)["left_out_secrets"]
     return answer
+
+
+def _kind_of(content: str) -> Kind:
+    """Return the kind of a user's statement, as a day dream would derive it from the user's words."""
+    from memoryd.daydream.offline.acts import act_of
+
+    act = act_of(content)
+    return act.kind if act else Kind.NOTE
 
 
 def _polarity_of(kind: Kind, content: str) -> Polarity:

@@ -29,6 +29,25 @@ def test_a_question_without_an_answer_says_so(terminal: Terminal, port: str) -> 
     assert "Nothing relevant" in terminal.run("search", "zebra quantum cheesecake").output
 
 
+@pytest.mark.parametrize(
+    ("said", "kind", "polarity"),
+    [
+        ("Never push to main.", "rule", "dont"),
+        ("I prefer short answers.", "preference", "do"),
+        ("Bob likes tea.", "note", "know"),
+    ],
+)
+def test_what_the_user_remembers_is_of_the_kind_that_its_words_say(
+    terminal: Terminal, said: str, kind: str, polarity: str
+) -> None:
+    memory = terminal.json("show", terminal.json("remember", said)["id"])["memory"]
+    assert (memory["kind"], memory["polarity"]) == (kind, polarity)
+
+
+def test_the_console_can_be_opened(terminal: Terminal) -> None:
+    assert terminal.run("console", "--no-browser").output.startswith("http://127.0.0.1:")
+
+
 def test_remembering_the_same_again_changes_nothing(terminal: Terminal, port: str) -> None:
     again = terminal.json("remember", "The staging database listens on port 5544.", "--kind", "environment")
     assert (again["status"], again["id"]) == ("known", port)
