@@ -59,8 +59,11 @@ def exponent(call: Call, text: Text, characters: int, repeats: int = 1) -> tuple
 
     if (first := cost(characters)) > MAX_SECONDS:
         return INFINITE, first
-    short, long = (min(cost(factor * characters) for _ in range(repeats)) for factor in (FACTOR // 4, FACTOR))
-    return (0.0 if long < MIN_SECONDS else math.log(long / max(short, 1e-4), 4)), long
+    if (long := cost(FACTOR * characters)) < MIN_SECONDS:
+        return 0.0, long
+    short = min(cost(FACTOR // 4 * characters) for _ in range(repeats))
+    long = min([long, *(cost(FACTOR * characters) for _ in range(repeats - 1))])
+    return math.log(long / max(short, 1e-4), 4), long
 
 
 def steep(call: Call, text: Text, characters: int) -> str:
