@@ -13,6 +13,8 @@ from memoryd.guard.code import PIECES, count_imports, count_piece
 from memoryd.guard.compile import compile_rule
 from memoryd.guard.evaluate import STYLES, evaluate, has_style
 from memoryd.guard.shell import parse_shell
+from tests.memoryd.guard import test_monorepo_wordings as monorepo
+from tests.memoryd.guard import test_project_wordings as project
 from tests.memoryd.guard.wordings import misjudged_edits, misjudged_lines, violates
 
 SHELL: dict[str, tuple[list[str], list[str]]] = {
@@ -172,14 +174,18 @@ EDITS: dict[str, tuple[list[tuple[str, str]], list[tuple[str, str]]]] = {
 }
 
 
-@pytest.mark.parametrize("rule", SHELL)
-def test_a_rule_catches_its_violations_and_spares_look_alikes(rule: str) -> None:
-    assert misjudged_lines(rule, *SHELL[rule]) == ([], [])
+ALL_SHELL = [(rule, *calls) for table in (SHELL, project.SHELL, monorepo.SHELL) for rule, calls in table.items()]
+ALL_EDITS = [(rule, *edits) for table in (EDITS, project.EDITS, monorepo.EDITS) for rule, edits in table.items()]
 
 
-@pytest.mark.parametrize("rule", EDITS)
-def test_a_rule_catches_what_an_edit_adds(rule: str) -> None:
-    assert misjudged_edits(rule, *EDITS[rule]) == ([], [])
+@pytest.mark.parametrize(("rule", "violating", "innocent"), ALL_SHELL)
+def test_a_rule_catches_its_violations_and_spares_look_alikes(rule: str, violating: list[str], innocent: list[str]) -> None:
+    assert misjudged_lines(rule, violating, innocent) == ([], [])
+
+
+@pytest.mark.parametrize(("rule", "violating", "innocent"), ALL_EDITS)
+def test_a_rule_catches_what_an_edit_adds(rule: str, violating: list[tuple[str, str]], innocent: list[tuple[str, str]]) -> None:
+    assert misjudged_edits(rule, violating, innocent) == ([], [])
 
 
 @pytest.mark.parametrize(
