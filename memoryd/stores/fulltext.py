@@ -859,7 +859,7 @@ def parse_key(text: str) -> ListPosition:
         if id:
             return ListPosition(from_iso(moment), id)
     except InputError:
-        pass
+        pass  # Not a time: the same error as for any other text.
     raise InputError(f"'{text}' is not a position in the list.", fix="Use the value of `next` from the previous page.")
 
 
